@@ -112,7 +112,7 @@ def test_positive_targets(power, scale):
     assert model.model_.manifest["target_scale"] == scale
     explanation, table = model.explain(x), model.model_.predict_table(x)
     assert explanation.scale == scale
-    scores = explanation.prediction[:, 0]
+    scores = explanation.prediction
     np.testing.assert_allclose(model.predict(x), np.exp(scores) if scale == "log-mean" else np.maximum(scores, 0), rtol=1e-6)
     for k, name in enumerate(("range_lower", "range_upper")):
         np.testing.assert_allclose(model.predict_interval(x)[:, k], table.column(name).to_numpy(), rtol=1e-6, atol=1e-9)
@@ -246,7 +246,7 @@ def test_validation_rows_of_ones_own(wrap, labels):
     made = model.model_.manifest["provenance"]
     assert (made["training_rows"], made["validation_rows"]) == (100, 60)
     assert model.validation_score_ == pytest.approx(model.score(table[100:], y[100:]), abs=1e-6)
-    sizes = np.abs(model.explain(table[100:]).mean[:, 0]).mean(axis=0)
+    sizes = np.abs(model.explain(table[100:]).values).mean(axis=0)
     np.testing.assert_allclose(model.feature_importances_, sizes / sizes.sum(), rtol=1e-4)
 
 
@@ -276,7 +276,7 @@ def test_importances_of_groups_and_unused_columns():
     assert again.model_.manifest["columns"][0]["kind"] == "category" and "x4" not in again.model_.columns
     rows = table.to_numpy(object)
     np.testing.assert_array_equal(again.predict(rows), again.predict(table.set_axis(range(5), axis=1)))
-    assert again.explain(rows).mean.shape[2] == len(again.model_.columns) == 3
+    assert again.explain(rows).values.shape[1] == len(again.model_.columns) == 3
     unnamed = PsiRegressor(steps=2, n_bags=0).fit(table.set_axis(range(5), axis=1), target_of(table))
     assert unnamed.feature_importances_.sum() == pytest.approx(1) and unnamed.predict(rows).shape == (120,)
 
@@ -284,7 +284,7 @@ def test_importances_of_groups_and_unused_columns():
 def test_scores(fitted):
     table = table_of(90)
     e = fitted.explain(table)
-    np.testing.assert_allclose(fitted(table), e.prediction[:, 0])
+    np.testing.assert_allclose(fitted(table), e.base_values + e.values.sum(axis=1), rtol=1e-4)
     y = np.digitize(target_of(table), [-1, 1])
     for labels in (y > 0, y):
         model = PsiClassifier(steps=40, n_bags=0, random_state=0).fit(table, labels)
@@ -292,11 +292,11 @@ def test_scores(fitted):
         if labels.dtype == bool:
             np.testing.assert_array_equal(scores > 0, model.predict(table))
             np.testing.assert_allclose(1 / (1 + np.exp(-scores)), model.predict_proba(table)[:, 1], rtol=1e-9)
-            np.testing.assert_allclose(model(table), e.prediction[:, 0])
+            np.testing.assert_allclose(model(table), e.base_values + e.values.sum(axis=1), rtol=1e-4, atol=1e-4)
         else:
             np.testing.assert_array_equal(scores.argmax(axis=1), model.predict(table))
             np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
-            np.testing.assert_allclose(model(table), e.prediction)
+            np.testing.assert_allclose(model(table), e.base_values + e.values.sum(axis=1), rtol=1e-4, atol=1e-4)
 
 
 def test_commands(fitted, tmp_path):

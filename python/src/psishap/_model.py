@@ -206,8 +206,7 @@ class Model(Stored):
         -------
         ndarray of shape (rows,) or (rows, classes)
         """
-        found = np.asarray(self.explain(X).prediction, np.float64)
-        return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+        return self.explain(X).prediction
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that ``psi`` and :func:`load` can read.
