@@ -147,6 +147,10 @@ def test_scatter_draws_cells(held):
         one.plot.scatter("towm")
     with pytest.raises(ValueError, match="did you mean 'sold'"):
         one.plot.scatter("town", color="Sold")
+    with pytest.raises(ValueError, match="no rows"):
+        one[:0].plot.scatter("town")
+    with pytest.raises(AttributeError, match=r"e\.plot\.svg\('drift'\)"):
+        _ = one.plot.drift
     with pytest.warns(FutureWarning, match=r"Plots\.scatter"):
         one.plot.dependence("town", color="sold")
 

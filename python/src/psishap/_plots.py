@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from . import _former, _picture
 from ._attributions import Attributions
@@ -37,26 +37,26 @@ class Plots:
 
         The bars of several classes are stacked. For a single row, as in ``e[0].plot.bar()``, plot its attributions.
         """
-        draw = _row().bar if self._e._dropped[ROWS] else _many().bar
-        return draw(self._e, max_display, output, ax, title)
+        many, one = self._figures()
+        return (one if self._e._dropped[ROWS] else many).bar(self._e, max_display, output, ax, title)
 
     def beeswarm(
         self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot one dot per row and feature: its attribution, coloured by its cell."""
-        return _many().beeswarm(self._e, max_display, output, ax, title)
+        return self._figures()[0].beeswarm(self._e, max_display, output, ax, title)
 
     def waterfall(
         self, row: int = 0, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot one row, from the base to its prediction."""
-        return _row().waterfall(self._e, row, max_display, output, ax, title)
+        return self._figures()[1].waterfall(self._e, row, max_display, output, ax, title)
 
     def force(
         self, row: int = 0, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot what raises against what lowers the prediction of one row."""
-        return _row().force(self._e, row, max_display, output, ax, title)
+        return self._figures()[1].force(self._e, row, max_display, output, ax, title)
 
     def scatter(
         self,
@@ -68,23 +68,27 @@ class Plots:
         title: str | None = None,
     ) -> Axes:
         """Plot the attribution of a feature by its cell. The default is the most important feature; ``color`` names a second one."""
-        return _many().scatter(self._e, feature, color, output, ax, title)
+        return self._figures()[0].scatter(self._e, feature, color, output, ax, title)
 
     def heatmap(self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None) -> Axes:
         """Plot the attributions of many rows as colours, at most 1,000 rows."""
-        return _many().heatmap(self._e, max_display, output, ax, title)
+        return self._figures()[0].heatmap(self._e, max_display, output, ax, title)
 
     def decision(
         self, max_display: int | None = 20, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot the paths of rows from the base to their predictions, at most 40 rows."""
-        return _many().decision(self._e, max_display, output, ax, title)
+        return self._figures()[0].decision(self._e, max_display, output, ax, title)
 
     if not TYPE_CHECKING:
 
-        def dependence(self, column=None, color=None, **options):
-            _former.warn("Plots.dependence", "Plots.scatter")
-            return self.scatter(column, color, **options)
+        def __getattr__(self, name: str) -> Any:
+            if name == "dependence":
+                _former.warn("Plots.dependence", "Plots.scatter")
+                return self.scatter
+            if name in get_args(Kind):
+                raise AttributeError(f"the program draws this picture: write e.plot.svg({name!r})", name=name, obj=self)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def svg(
         self,
@@ -150,26 +154,15 @@ class Plots:
             dark=dark,
         )
 
-
-def _many() -> Any:
-    """Return the module of figures of many rows, which imports matplotlib."""
-    try:
-        from . import _figures
-    except ModuleNotFoundError as err:
-        raise _without(err) from err
-    return _figures
-
-
-def _row() -> Any:
-    """Return the module of figures of one row, which imports matplotlib."""
-    try:
-        from . import _figures_row
-    except ModuleNotFoundError as err:
-        raise _without(err) from err
-    return _figures_row
-
-
-def _without(err: ModuleNotFoundError) -> ModuleNotFoundError:
-    return ModuleNotFoundError(
-        "matplotlib is not installed: run pip install 'psishap[plots]', or draw without it, as in e.plot.svg(\"bar\")", name=err.name
-    )
+    def _figures(self) -> tuple[Any, Any]:
+        """Return the modules that draw many rows and one row. They import matplotlib."""
+        if not len(self._e._values):
+            raise ValueError("the explanation has no rows: explain at least one")
+        try:
+            from . import _figures, _figures_row
+        except ModuleNotFoundError as err:
+            raise ModuleNotFoundError(
+                "matplotlib is not installed: run pip install 'psishap[plots]', or draw without it, as in e.plot.svg(\"bar\")",
+                name=err.name,
+            ) from err
+        return _figures, _figures_row
