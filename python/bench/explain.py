@@ -1,4 +1,4 @@
-"""What an explanation costs from Python, beside the program and beside LightGBM's pred_contrib in the same process.
+"""What an explanation costs from Python, beside the program, LightGBM's pred_contrib and shap's TreeExplainer.
 
     python bench/explain.py MODEL TABLE.csv [--rows 100000] [--many 1000000]
 
@@ -86,9 +86,18 @@ def main() -> None:
 
     trees, x = boosted(once, model.manifest["target"], model.columns)
 
-    one = once.head(1)
-    print("one row, psishap explain:       ", latency(lambda: model.explain(one)))
-    print("one row, LightGBM pred_contrib: ", latency(lambda: trees.predict(x.head(1), pred_contrib=True)))
+    import shap
+
+    one, explainer, cells = once[model.columns].head(1), shap.TreeExplainer(trees), x.head(1)
+    print("one row, psishap explain(frame):   ", latency(lambda: model.explain(one)))
+    print("one row, psishap predict(frame):   ", latency(lambda: model.predict(one)))
+    if model._numeric:
+        array = one.to_numpy(float)
+        print("one row, psishap explain(array):   ", latency(lambda: model.explain(array)))
+        print("one row, psishap predict(array):   ", latency(lambda: model.predict(array)))
+    print("one row, LightGBM predict:         ", latency(lambda: trees.predict(cells)))
+    print("one row, LightGBM pred_contrib:    ", latency(lambda: trees.predict(cells, pred_contrib=True)))
+    print("one row, shap TreeExplainer:       ", latency(lambda: explainer.shap_values(cells)))
 
     table = repeat(asked.rows)
     ratios = []
@@ -108,6 +117,15 @@ def main() -> None:
     print(f"ratio, median of {asked.rounds}: {np.median(ratios):.2f}")
 
     many = repeat(asked.many)
+    clock, mine, its = taken(lambda: model.predict(many), model._child.pid)
+    print(f"{asked.many} rows from pandas, psishap predict: {clock:.1f} s; processor {mine:.1f} s of Python and {its:.1f} s of psi")
+    with tempfile.TemporaryDirectory() as directory:
+        source = os.path.join(directory, "in.arrow")
+        rows = pa.Table.from_pandas(many[model.columns], preserve_index=False)
+        with pa.ipc.new_file(source, rows.schema) as writer:
+            writer.write_table(rows)
+        there, cpu = program("explain", asked.model, source, "-o", os.path.join(directory, "out.arrow"))
+        print(f"{asked.many} rows, psi explain in.arrow -o out.arrow: {there:.1f} s, processor {cpu:.1f} s")
     clock, mine, its = taken(lambda: model.explain(many), model._child.pid)
     print(
         f"{asked.many} rows from pandas, psishap explain: {clock:.1f} s, {asked.many / clock:,.0f} rows a second; "
@@ -117,6 +135,9 @@ def main() -> None:
     print(f"largest memory of Python until then: {peak:.0f} MB")
     rows = pd.concat([x] * (asked.trees // len(x) + 1), ignore_index=True).head(asked.trees)
     clock, mine, _ = taken(lambda: trees.predict(rows, pred_contrib=True))
+    few = rows.head(asked.trees // 10)
+    shapped, its, _ = taken(lambda: explainer.shap_values(few))
+    print(f"{len(few)} rows, shap TreeExplainer: {shapped:.1f} s, {len(few) / shapped:,.0f} rows a second; processor {its:.1f} s")
     print(f"{asked.trees} rows, LightGBM pred_contrib: {clock:.1f} s, {asked.trees / clock:,.0f} rows a second; processor {mine:.1f} s")
 
 

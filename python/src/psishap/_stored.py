@@ -69,7 +69,7 @@ class Stored:
     @property
     def task(self) -> str:
         """ "regression", "binary" or "multiclass"."""
-        return self.manifest["task"]
+        return str(self.manifest["task"])
 
     @property
     def _imported(self) -> dict[str, Any] | None:
@@ -91,12 +91,13 @@ class Stored:
         """What a prediction is when columns are absent: ``observational`` if psi trained the model, else ``path-dependent`` or
         ``missing-branch``. Shapley values are those of this game, unless :meth:`Model.explain` chooses another.
         """
-        return self.manifest["game"]
+        return str(self.manifest["game"])
 
     @property
     def classes(self) -> list[str] | None:
         """Class labels, None if the model predicts a number. The second of two classes is the positive one."""
-        return self.manifest["classes"]
+        classes: list[str] | None = self.manifest["classes"]
+        return classes
 
     @property
     def _outputs(self) -> list[str]:
