@@ -104,8 +104,8 @@ def beeswarm(e: Attributions, max_display: int | None, output: str | None, ax: A
         gaps |= cells is not None and bool(np.isnan(cells.positions[there]).any())
         ax.scatter(x[there], y, s=9, c=_ramped(cells, there), linewidths=0, rasterized=len(there) > 1000)
     features(ax, [view.gap(d) for d in range(shown)])
-    _colour_bar(ax, RAMP, "cell of the feature", ["low", "high"])
-    caption = "Each dot is a row: right of 0 the feature raises the prediction. Colours show the cell"
+    _colour_bar(ax, RAMP, "feature value", ["low", "high"])
+    caption = "Each dot is a row: right of 0 the feature raises the prediction. Colours show its value"
     caption += (", dark grey a category" if categories else "") + (", light grey a missing cell." if gaps else ".")
     caption += (
         f" Pale lines: {view.interval}" + (f", for {_INTERVALS} rows." if len(view.values) > _INTERVALS else ".") if view.interval else ""
