@@ -101,6 +101,19 @@ def test_features(model, rows):
         e[:, ["size", "zzz"]]
 
 
+def test_other_names(model, rows):
+    """Names can be assigned, as in shap; cells and interactions are still those of the columns."""
+    e, want = model.explain(rows), model.explain(rows)
+    e.feature_names = pd.Index([name.upper() for name in e.feature_names])
+    assert np.array_equal(e[:, "TOWN"].values, want[:, "town"].values) and e[[2, 1]][:, ["TOWN", "SIZE"]].feature_names == ["TOWN", "SIZE"]
+    assert e.data.tolist() == want.data.tolist() and np.array_equal(e[:3].interactions, want[:3].interactions)
+    assert list(e.importance().index) == [name.upper() for name in want.importance().index] and "TOWN" in e.attributions()
+    assert [str(r).lower() for row in e.reasons() for r in row] == [str(r).lower() for row in want.reasons() for r in row]
+    assert e.to_shap().feature_names[2] == "TOWN" and np.array_equal(e.to_shap().data, want.to_shap().data, equal_nan=True)
+    with pytest.raises(ValueError, match="6 different names"):
+        e.feature_names = ["a"] * 6
+
+
 def test_outputs(model, rows):
     e = model.explain(rows)
     name = e.output_names[-1]

@@ -147,6 +147,9 @@ def test_scatter_draws_cells(held):
         one.plot.scatter("towm")
     with pytest.raises(ValueError, match="did you mean 'sold'"):
         one.plot.scatter("town", color="Sold")
+    named = copy.deepcopy(one)
+    named.feature_names = [name.upper() for name in one.feature_names]
+    assert [t.get_text() for t in named.plot.scatter("TOWN").get_xticklabels()] == texts
     with pytest.raises(ValueError, match="no rows"):
         one[:0].plot.scatter("town")
     with pytest.raises(AttributeError, match=r"e\.plot\.svg\('drift'\)"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -67,7 +67,8 @@ class Attributions:
         self._models = tuple(models)  # one, or one for each output
         self._given = rows
         self.X = X
-        self.feature_names, self.output_names, self.scale = list(feature_names), list(output_names), scale
+        self._columns = list(feature_names)  # or groups of columns, as the model calls them
+        self._feature_names, self.output_names, self.scale = list(feature_names), list(output_names), scale
         self._values, self._spread, self._doubt = values, spread, doubt
         self._base_values, self._prediction, self._prediction_std, self._probability = base_values, prediction, prediction_std, probability
         self.bags, self.unknown, self.z = bags, list(unknown), z
@@ -137,7 +138,7 @@ class Attributions:
             models=[p._models[0] for p in parts],
             rows=first._given,
             X=first.X,
-            feature_names=first.feature_names,
+            feature_names=first._columns,
             output_names=output_names,
             scale=scale,
             values=beside("_values"),
@@ -153,6 +154,18 @@ class Attributions:
             game=first._game,
             row=first._row,
         )
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the columns, or groups of columns, that have attributions. Other names can be assigned, for tables and plots."""
+        return self._feature_names
+
+    @feature_names.setter
+    def feature_names(self, names: Iterable[Any]) -> None:
+        given = [str(name) for name in names]
+        if len(given) != len(self._columns) or len(set(given)) != len(given):
+            raise ValueError(f"give {len(self._columns)} different names, one for each feature, instead of {given}")
+        self._feature_names = given
 
     # Arrays, without dropped axes. They are views: a change of their numbers changes the explanation.
 
@@ -225,7 +238,7 @@ class Attributions:
 
     @functools.cached_property
     def _data(self) -> npt.NDArray[Any]:
-        return _cells.array(self._rows, self.feature_names)
+        return _cells.array(self._rows, self._columns)
 
     @property
     def observed(self) -> Bools:
@@ -238,7 +251,7 @@ class Attributions:
     @property
     def _observed(self) -> Bools:
         if self.interval == "none":
-            return np.tile([name not in self.unknown for name in self.feature_names], (len(self._values), 1))
+            return np.tile([name not in self.unknown for name in self._columns], (len(self._values), 1))
         return ((self._values != 0) | (self._spread != 0) | (self._deviations != 0)).any(axis=OUTPUTS)
 
     @property
@@ -260,7 +273,7 @@ class Attributions:
             pairs = np.triu(pairs, 1)
             pairs += np.swapaxes(pairs, 2, 3)
             here = [outputs.index(name) for name in self.output_names] if len(self._models) == 1 else [0]
-            places = [features.index(name) for name in self.feature_names]
+            places = [features.index(name) for name in self._columns]
             found.append(pairs[np.ix_(range(len(pairs)), here, places, places)])
         return np.moveaxis(np.concatenate(found, axis=1), 1, -1)
 
@@ -404,7 +417,7 @@ class Attributions:
             models=self._models if len(self._models) == 1 else [self._models[c] for c in outputs],
             rows=self._given.take(rows),
             X=_take(self.X, self._given, rows),
-            feature_names=[self.feature_names[d] for d in features],
+            feature_names=[self._columns[d] for d in features],
             output_names=[self.output_names[c] for c in outputs],
             scale=self.scale,
             values=cut(self._values),
@@ -421,6 +434,7 @@ class Attributions:
             row=self._row[rows],
             dropped=dropped,
         )
+        part.feature_names = [self.feature_names[d] for d in features]
         if "_interactions" in vars(self):  # computed already
             part._interactions = self._interactions[np.ix_(rows, features, features, outputs)]
         return part

@@ -61,3 +61,8 @@ def unknown(name: str, names: Sequence[str], what: str) -> str:
         return f"there is no {what} {name!r}: did you mean {folded[near[0]]!r}?"
     listed = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return f"there is no {what} {name!r}: the {what}s are {listed}"
+
+
+def sample(count: int, most: int) -> Places:
+    """Return the positions of at most so many rows, drawn at random with a fixed seed."""
+    return np.arange(count) if count <= most else np.sort(np.random.default_rng(0).choice(count, most, replace=False))

@@ -10,12 +10,12 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
 from . import _cells
 from ._attributions import Attributions, Bools
+from ._axes import Places
 from ._cells import Axis, Floats
 from ._frames import kind
 from ._reasons import digits
@@ -25,8 +25,6 @@ INK, SMALL, FAINT, UP, DOWN, MISSING = "#1e1e1e", "#5f5f5f", "#d7d7d7", "#d55e00
 RAMP = LinearSegmentedColormap.from_list("psi", [DOWN, "#ba82b4", UP])
 DIVERGING = LinearSegmentedColormap.from_list("psi-diverging", [DOWN, "#ffffff", UP])
 LABELS = (DOWN, UP, "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # of categories, by Okabe and Ito
-
-MAX_ROWS = 5000  # more dots make no visible difference
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,29 +44,28 @@ class View:
     interval: str  #: what intervals are; empty if there are none
 
     @classmethod
-    def of(cls, e: Attributions, output: str | None, rows: npt.NDArray[np.intp] | None = None) -> View:
+    def of(cls, e: Attributions, output: str | None, rows: Places | None = None) -> View:
         """Return the numbers of an output, by default of the first one, for all rows or some."""
         c = 0 if output is None else e._output(output)
-        size = np.abs(e._values[:, :, c]).mean(axis=0) if len(e._values) else np.zeros(len(e.feature_names))
-        order = np.argsort(-size, kind="stable")
+        order = np.argsort(-np.abs(e._values[:, :, c]).mean(axis=0), kind="stable")
         chosen = np.arange(len(e._values)) if rows is None else rows
-        names = [e.feature_names[d] for d in order]
         part = np.ix_(chosen, order)
-        positions = [
-            _cells.axis(e._rows.column(name)) if name in e._rows.column_names and name not in e.unknown else None for name in names
-        ]
+        known = set(e._rows.column_names) - set(e.unknown)
+        positions = [_cells.axis(e._rows.column(name)) if (name := e._columns[d]) in known else None for d in order]
         return cls(
-            names,
-            e._values[:, :, c][part],
-            e._reach[:, :, c][part],
-            e._observed[part],
-            [None if a is None else a._replace(positions=a.positions[chosen]) for a in positions],
-            e._base_values[chosen, c],
-            e._prediction[chosen, c],
-            e._prediction_std[chosen, c],
-            _row_names(e, chosen),
-            quantity(e.scale, e.output_names[c]),
-            "" if e.interval == "none" else f"the {100 * math.erf(e.z / math.sqrt(2)):.3g}\u00a0% interval by {_UNCERTAINTY[e.interval]}",
+            names=[e.feature_names[d] for d in order],
+            values=e._values[:, :, c][part],
+            reach=e._reach[:, :, c][part],
+            observed=e._observed[part],
+            cells=[None if a is None else a._replace(positions=a.positions[chosen]) for a in positions],
+            base=e._base_values[chosen, c],
+            prediction=e._prediction[chosen, c],
+            prediction_std=e._prediction_std[chosen, c],
+            row_names=_row_names(e, chosen),
+            quantity=quantity(e.scale, e.output_names[c]),
+            interval=""
+            if e.interval == "none"
+            else f"the {100 * math.erf(e.z / math.sqrt(2)):.3g}\u00a0% interval by {_UNCERTAINTY[e.interval]}",
         )
 
     def cell(self, row: int, feature: int) -> str:
@@ -97,16 +94,11 @@ def quantity(scale: str, output: str) -> str:
     return f"the {words[scale]} of {output}" if scale in words else output
 
 
-def _row_names(e: Attributions, chosen: npt.NDArray[np.intp]) -> list[str]:
+def _row_names(e: Attributions, chosen: Places) -> list[str]:
     """Return labels of the index of a pandas frame, or else positions."""
     if kind(e.X) == "pandas":
         return [str(label) for label in e.X.index[chosen]]
     return [str(row) for row in e._row[chosen]]
-
-
-def sample(count: int, most: int = MAX_ROWS) -> npt.NDArray[np.intp]:
-    """Return at most so many rows, drawn at random with a fixed seed."""
-    return np.arange(count) if count <= most else np.sort(np.random.default_rng(0).choice(count, most, replace=False))
 
 
 def axes(ax: Axes | None, width: float, height: float) -> Axes:

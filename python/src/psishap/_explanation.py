@@ -34,8 +34,6 @@ class Explanation(Attributions):
 
     Attributes
     ----------
-    feature_names : list of str
-        Names of the columns, or groups of columns, that have attributions.
     output_names : list of str
         Name of the target for a number, the positive class for two classes, or all classes if there are more.
     scale : str
@@ -116,7 +114,7 @@ class Explanation(Attributions):
         def turned(array: Any) -> Any:
             return array[..., 0] if one else array
 
-        data, shown = numeric(self._rows, self.feature_names, self.unknown)
+        data, shown = numeric(self._rows, self._columns, self.unknown)
         whole = shap.Explanation(
             values=turned(self._values),
             base_values=turned(self._base_values),
@@ -142,7 +140,7 @@ class Explanation(Attributions):
             raise ValueError(f"k is {k}: it must be at least 1")
         chosen = np.full(len(self._values), self._output(output)) if output is not None else self._prediction.argmax(axis=1)
         observed = self._observed
-        columns = {n: self._rows.column(n) for n in self.feature_names if n in self._rows.column_names}
+        columns = {name: self._rows.column(c) for name, c in zip(self.feature_names, self._columns) if c in self._rows.column_names}
 
         def of(i: int) -> list[Reason]:
             cells = {name: column[i].as_py() for name, column in columns.items()}

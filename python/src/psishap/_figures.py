@@ -15,7 +15,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.ticker import FixedLocator
 
 from ._attributions import Attributions
-from ._axes import unknown
+from ._axes import sample, unknown
 from ._canvas import (
     DIVERGING,
     DOWN,
@@ -30,13 +30,13 @@ from ._canvas import (
     features,
     number,
     quantity,
-    sample,
     shortened,
     words,
 )
 from ._cells import Axis, Floats
 from ._reasons import digits
 
+_ROWS = 5000  # more dots make no visible difference
 _INTERVALS = 200  # maximum rows with intervals; more would hide the dots
 _PATHS = 40  # maximum lines of a decision plot
 _HEATMAP_ROWS = 1000
@@ -88,7 +88,7 @@ def _stacked(e: Attributions, max_display: int | None, ax: Axes | None, title: s
 
 def beeswarm(e: Attributions, max_display: int | None, output: str | None, ax: Axes | None, title: str | None) -> Axes:
     """Draw one dot per row and feature, coloured by the cell."""
-    view = View.of(e, output, sample(len(e._values)))
+    view = View.of(e, output, sample(len(e._values), _ROWS))
     shown = _most(view.names, max_display)
     ax = axes(ax, 8, 1.7 + 0.42 * shown)
     ax.axvline(0, color=SMALL, linewidth=0.8)
@@ -107,11 +107,14 @@ def beeswarm(e: Attributions, max_display: int | None, output: str | None, ax: A
     _colour_bar(ax, RAMP, "feature value", ["low", "high"])
     caption = "Each dot is a row: right of 0 the feature raises the prediction. Colours show its value"
     caption += (", dark grey a category" if categories else "") + (", light grey a missing cell." if gaps else ".")
-    caption += (
-        f" Pale lines: {view.interval}" + (f", for {_INTERVALS} rows." if len(view.values) > _INTERVALS else ".") if view.interval else ""
+    caption += _pale(view, _INTERVALS)
+    words(
+        ax,
+        title,
+        f"Attributions, {_rows(len(e._values), len(view.values))}",
+        f"attribution to {view.quantity}",
+        caption + _rest(view.names, shown),
     )
-    drawn = _rows(len(e._values)) if len(view.values) == len(e._values) else f"{len(view.values):,} of {_rows(len(e._values))}"
-    words(ax, title, f"Attributions, {drawn}", f"attribution to {view.quantity}", caption + _rest(view.names, shown))
     return ax
 
 
@@ -149,7 +152,7 @@ def _ramped(cells: Axis | None, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.fl
 
 def scatter(e: Attributions, feature: str | None, color: str | None, output: str | None, ax: Axes | None, title: str | None) -> Axes:
     """Draw the attribution of a feature by its cell, for the most important feature by default."""
-    view = View.of(e, output, sample(len(e._values)))
+    view = View.of(e, output, sample(len(e._values), _ROWS))
     d = 0 if feature is None else _feature(view, feature)
     cells = view.cells[d]
     if cells is None:
@@ -170,10 +173,8 @@ def scatter(e: Attributions, feature: str | None, color: str | None, output: str
     ax.set_ylabel(f"attribution to {view.quantity}", color=INK)
     caption = "Each dot is a row; dots above each other differ in other features."
     caption += " Light grey: the cell is missing." if gone.any() and color is None else ""
-    caption += (
-        f" Pale lines: {view.interval}" + (f", for {2 * _INTERVALS} rows." if len(x) > 2 * _INTERVALS else ".") if view.interval else ""
-    )
-    words(ax, title, f"Attributions of {view.names[d]}, {_rows(len(e._values))}", view.names[d], caption)
+    caption += _pale(view, 2 * _INTERVALS)
+    words(ax, title, f"Attributions of {view.names[d]}, {_rows(len(e._values), len(x))}", view.names[d], caption)
     return ax
 
 
@@ -281,8 +282,9 @@ def heatmap(e: Attributions, max_display: int | None, output: str | None, ax: Ax
     _bar_of(ax, ScalarMappable(Normalize(-limit, limit), DIVERGING), f"attribution to {view.quantity}", [-limit, 0, limit], write)
     caption = "Each column is a row, with its prediction above; the dashed line is the base. Light grey cells are missing."
     caption += f" In short cells, {view.interval} contains 0." if view.interval else ""
-    drawn = _rows(len(f)) if len(f) == len(e._values) else f"{len(f):,} of {_rows(len(e._values))}"
-    words(ax, title, f"Attributions, {drawn}", "rows, highest predictions first", caption + _rest(view.names, shown))
+    words(
+        ax, title, f"Attributions, {_rows(len(e._values), len(f))}", "rows, highest predictions first", caption + _rest(view.names, shown)
+    )
     return ax
 
 
@@ -317,8 +319,7 @@ def decision(e: Attributions, max_display: int | None, output: str | None, ax: A
     ax.set_ylim(count + 0.2, -0.4)
     caption = "Each line is a row, read from the base at the bottom to its prediction at the top. Rings are missing cells."
     caption += f" Thin lines: {view.interval} of the step." if few else ""
-    drawn = _rows(len(e._values)) if len(paths) == len(e._values) else f"{len(paths)} of {_rows(len(e._values))}"
-    words(ax, title, f"From base to prediction, {drawn}", view.quantity, caption)
+    words(ax, title, f"From base to prediction, {_rows(len(e._values), len(paths))}", view.quantity, caption)
     return ax
 
 
@@ -357,8 +358,17 @@ def _feature(view: View, name: str) -> int:
     return view.names.index(name)
 
 
-def _rows(count: int) -> str:
-    return f"{count:,} row" + ("" if count == 1 else "s")
+def _rows(count: int, drawn: int | None = None) -> str:
+    """Return the number of rows in words, and how many of them are drawn, if not all."""
+    some = "" if drawn in (None, count) else f"{drawn:,} of "
+    return f"{some}{count:,} row" + ("" if count == 1 else "s")
+
+
+def _pale(view: View, most: int) -> str:
+    """Return what pale lines mean, and of how many rows they are, if not of all."""
+    if not view.interval:
+        return ""
+    return f" Pale lines: {view.interval}" + (f", for {most} rows." if len(view.values) > most else ".")
 
 
 def _rest(names: Sequence[str], shown: int) -> str:

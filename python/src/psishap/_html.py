@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _picture, _psi
 from ._attributions import Attributions
+from ._axes import sample
 from ._directory import Directory
 
 # Maximum rows of the page. The notebook saves it: 200 rows of twelve columns take about 60 kB, and the viewer 370 kB.
@@ -22,7 +23,7 @@ def page(e: Attributions, summary: str) -> str:
     if count == 0 or features < len(e._models[0].players):  # the viewer shows all features
         return f"<p>{words}</p>"
     shown = e if len(e._models) == 1 else e.output(e.output_names[0])
-    shown = shown if count <= _ROWS else shown[_picture.places(count, _ROWS)]
+    shown = shown if count <= _ROWS else shown[sample(count, _ROWS)]
     try:
         with Directory() as directory:
             path = _picture.report(shown, directory / "report.html")

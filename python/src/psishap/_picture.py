@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from . import _psi
 from ._attributions import Attributions
-from ._axes import ROWS
+from ._axes import ROWS, sample
 from ._directory import Directory
 from ._frames import kind, to_arrow
 from ._stored import Game, Stored, files, labelled
@@ -98,8 +97,8 @@ def draw(
         rows, earlier = (_sample(_with(_known(x), x, by), _ROWS) for x in (e, since))
     else:
         rows = _sample(rows, _PAIR_ROWS if kind == "interaction" else _ROWS)
-    if columns is None and len(e.feature_names) < len(e._models[0].players) and kind not in ("dependence", "groups"):
-        columns = e.feature_names
+    if columns is None and len(e._columns) < len(e._models[0].players) and kind not in ("dependence", "groups"):
+        columns = e._columns
     if columns:  # psi reads the list as a line of CSV, so names are quoted
         flags += ["--columns", ",".join('"' + name.replace('"', '""') + '"' for name in columns)]
     if max_display is not None:
@@ -170,9 +169,4 @@ def _with(rows: pa.Table, e: Attributions, name: str | None) -> pa.Table:
 
 
 def _sample(rows: pa.Table, most: int) -> pa.Table:
-    return rows if rows.num_rows <= most else rows.take(pa.array(places(rows.num_rows, most)))
-
-
-def places(count: int, most: int) -> npt.NDArray[np.intp]:
-    """Draw row numbers at random, with a fixed seed."""
-    return np.sort(np.random.default_rng(0).choice(count, most, replace=False))
+    return rows if rows.num_rows <= most else rows.take(pa.array(sample(rows.num_rows, most)))
