@@ -20,6 +20,7 @@ from ._stored import Game, Stored
 
 Bools = npt.NDArray[np.bool_]
 Self = TypeVar("Self", bound="Attributions")
+Cell = TypeVar("Cell", bound=np.generic)
 
 _SCALES = {"binary": "logit", "multiclass": "score"}
 
@@ -98,7 +99,7 @@ class Attributions:
             return found[name].reshape(shape) if name in found else np.full(shape, np.nan)
 
         def attributions(name: str) -> Floats:
-            return found[name].reshape(*shape, len(features)).transpose(0, 2, 1)
+            return np.transpose(found[name].reshape(*shape, len(features)), (0, 2, 1))
 
         values = attributions("mean")
         doubt = attributions("model_std") if "model_std" in found else None
@@ -169,8 +170,9 @@ class Attributions:
 
     # Arrays, without dropped axes. They are views: a change of their numbers changes the explanation.
 
-    def _shown(self, array: npt.NDArray[Any], *axes: int) -> Any:
-        return array[tuple(0 if self._dropped[axis] else slice(None) for axis in axes)]
+    def _shown(self, array: npt.NDArray[Cell], *axes: int) -> npt.NDArray[Cell]:
+        found: npt.NDArray[Cell] = array[tuple(0 if self._dropped[axis] else slice(None) for axis in axes)]
+        return found
 
     @property
     def values(self) -> Floats:
@@ -252,7 +254,7 @@ class Attributions:
     def _observed(self) -> Bools:
         if self.interval == "none":
             return np.tile([name not in self.unknown for name in self._columns], (len(self._values), 1))
-        return ((self._values != 0) | (self._spread != 0) | (self._deviations != 0)).any(axis=OUTPUTS)
+        return np.asarray(np.any((self._values != 0) | (self._spread != 0) | (self._deviations != 0), axis=OUTPUTS))
 
     @property
     def interactions(self) -> Floats:
@@ -350,7 +352,7 @@ class Attributions:
     @property
     def head(self) -> str:
         """``exact`` or ``learned``, ``trees`` of another package, or ``mixture`` of several models."""
-        return self._models[0].manifest["head"]
+        return str(self._models[0].manifest["head"])
 
     @property
     def game(self) -> str:

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 def floats(column: pa.ChunkedArray) -> Floats:
     """Return a column as floats, NaN for missing cells."""
-    return column.cast(pa.float64()).to_numpy().astype(np.float64, copy=False)
+    return np.asarray(column.cast(pa.float64()).to_numpy(), np.float64)
 
 
 def missing(value: Any) -> bool:
@@ -117,4 +117,4 @@ def numeric(rows: pa.Table, names: Sequence[str], unknown: Sequence[str]) -> tup
 
 
 def _is_number(of: pa.DataType) -> bool:
-    return pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of)
+    return bool(pa.types.is_integer(of) or pa.types.is_floating(of) or pa.types.is_decimal(of))

@@ -128,8 +128,8 @@ def _swarm(x: Floats, every: Floats) -> Floats:
     place = np.empty(len(x), int)
     firsts = np.concatenate([[0], np.cumsum(np.bincount(bins))])
     place[order] = np.arange(len(x)) - firsts[bins[order]]
-    layer = np.where(place % 2, 1, -1) * ((place + 1) // 2)
-    return layer * min(0.09, 0.38 / max(1, np.abs(layer).max()))
+    layer: Floats = np.where(place % 2, 1.0, -1.0) * ((place + 1) // 2)
+    return layer * min(0.09, 0.38 / max(1.0, float(np.abs(layer).max())))
 
 
 def _ramped(cells: Axis | None, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
@@ -180,7 +180,7 @@ def scatter(e: Attributions, feature: str | None, color: str | None, output: str
 
 def _columns(ax: Axes, cells: Axis) -> Floats:
     """Set the ticks of an x axis for cells, and return their positions: labels apart from each other, missing cells at the left."""
-    x = cells.positions.copy()
+    x: Floats = cells.positions.copy()
     gone = np.isnan(x)
     jitter = np.random.default_rng(0).uniform(-0.5, 0.5, len(x))
     if cells.labels is not None:
@@ -197,9 +197,9 @@ def _columns(ax: Axes, cells: Axis) -> Floats:
     low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
     span = (high - low) or 1.0
     if cells.times:
-        locator = AutoDateLocator()
+        locator = AutoDateLocator()  # type: ignore[no-untyped-call]
         ax.xaxis.set_major_locator(locator)
-        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     elif len(np.unique(known)) <= 30 and (known == np.round(known)).all():
         x += min(0.3, 0.012 * span) * jitter  # whole numbers lie on lines
     if gone.any():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from ._cells import Floats
 
 
@@ -32,4 +34,4 @@ class Law:
         """Return P(φ > 0) for attributions with this ratio of mean to standard deviation."""
         from scipy.special import ndtr, stdtr
 
-        return stdtr(self.freedom, ratio) if self.freedom else ndtr(ratio)
+        return np.asarray(stdtr(self.freedom, ratio) if self.freedom else ndtr(ratio))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
 from . import _former, _picture
@@ -38,25 +39,29 @@ class Plots:
         The bars of several classes are stacked. For a single row, as in ``e[0].plot.bar()``, plot its attributions.
         """
         many, one = self._figures()
-        return (one if self._e._dropped[ROWS] else many).bar(self._e, max_display, output, ax, title)
+        drawn: Axes = (one if self._e._dropped[ROWS] else many).bar(self._e, max_display, output, ax, title)
+        return drawn
 
     def beeswarm(
         self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot one dot per row and feature: its attribution, coloured by its cell."""
-        return self._figures()[0].beeswarm(self._e, max_display, output, ax, title)
+        drawn: Axes = self._figures()[0].beeswarm(self._e, max_display, output, ax, title)
+        return drawn
 
     def waterfall(
         self, row: int = 0, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot one row, from the base to its prediction."""
-        return self._figures()[1].waterfall(self._e, row, max_display, output, ax, title)
+        drawn: Axes = self._figures()[1].waterfall(self._e, row, max_display, output, ax, title)
+        return drawn
 
     def force(
         self, row: int = 0, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot what raises against what lowers the prediction of one row."""
-        return self._figures()[1].force(self._e, row, max_display, output, ax, title)
+        drawn: Axes = self._figures()[1].force(self._e, row, max_display, output, ax, title)
+        return drawn
 
     def scatter(
         self,
@@ -68,17 +73,20 @@ class Plots:
         title: str | None = None,
     ) -> Axes:
         """Plot the attribution of a feature by its cell. The default is the most important feature; ``color`` names a second one."""
-        return self._figures()[0].scatter(self._e, feature, color, output, ax, title)
+        drawn: Axes = self._figures()[0].scatter(self._e, feature, color, output, ax, title)
+        return drawn
 
     def heatmap(self, max_display: int | None = 10, *, output: str | None = None, ax: Axes | None = None, title: str | None = None) -> Axes:
         """Plot the attributions of many rows as colours, at most 1,000 rows."""
-        return self._figures()[0].heatmap(self._e, max_display, output, ax, title)
+        drawn: Axes = self._figures()[0].heatmap(self._e, max_display, output, ax, title)
+        return drawn
 
     def decision(
         self, max_display: int | None = 20, *, output: str | None = None, ax: Axes | None = None, title: str | None = None
     ) -> Axes:
         """Plot the paths of rows from the base to their predictions, at most 40 rows."""
-        return self._figures()[0].decision(self._e, max_display, output, ax, title)
+        drawn: Axes = self._figures()[0].decision(self._e, max_display, output, ax, title)
+        return drawn
 
     if not TYPE_CHECKING:
 
@@ -154,7 +162,7 @@ class Plots:
             dark=dark,
         )
 
-    def _figures(self) -> tuple[Any, Any]:
+    def _figures(self) -> tuple[ModuleType, ModuleType]:
         """Return the modules that draw many rows and one row. They import matplotlib."""
         if not len(self._e._values):
             raise ValueError("the explanation has no rows: explain at least one")

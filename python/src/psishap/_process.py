@@ -7,6 +7,7 @@ import json
 import select
 import struct
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -191,18 +192,17 @@ def _log() -> IO[bytes] | None:
 
 
 def _enlarge(*pipes: IO[bytes]) -> None:
-    try:
+    if sys.platform == "linux":
         import fcntl
-    except ImportError:  # Windows
-        return
-    for pipe in pipes:
-        with contextlib.suppress(OSError, AttributeError):
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
+
+        for pipe in pipes:
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE)
 
 
 def _poll(pipe: IO[bytes]) -> Any:
     """Return what waits for a pipe with a timeout; None on Windows, where pipes have none."""
-    if not hasattr(select, "poll"):
+    if sys.platform == "win32":
         return None
     poll = select.poll()
     poll.register(pipe, select.POLLIN)

@@ -93,7 +93,7 @@ def p_larger(mean_a: float, std_a: float, mean_b: float, std_b: float) -> float:
     from scipy.special import ndtr, owens_t
 
     if std_a == 0 and std_b == 0:
-        return (1 + np.sign(abs(mean_a) - abs(mean_b))) / 2
+        return float(1 + np.sign(abs(mean_a) - abs(mean_b))) / 2
     if std_b == 0:
         return float(ndtr((mean_a - abs(mean_b)) / std_a) + ndtr((-mean_a - abs(mean_b)) / std_a))
     if std_a == 0:
