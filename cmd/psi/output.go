@@ -300,6 +300,9 @@ func (s *stage) renameTo(path string) func() error {
 		if err := s.file.Sync(); err != nil {
 			return err // after a crash the name must not refer to incomplete content
 		}
+		if err := s.file.Close(); err != nil {
+			return err // Windows does not rename open files
+		}
 		return os.Rename(s.file.Name(), path)
 	}
 }
@@ -323,6 +326,9 @@ func (s *stage) Abort() error {
 	file := s.file
 	s.file = nil
 	err := file.Close()
+	if errors.Is(err, os.ErrClosed) { // by renameTo
+		err = nil
+	}
 	if e := os.Remove(file.Name()); !errors.Is(e, os.ErrNotExist) { // it may have been renamed already
 		err = errors.Join(err, e)
 	}
