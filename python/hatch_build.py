@@ -23,7 +23,7 @@ def platform_tag(program: bytes) -> str:
 
 def linux_tag(program: bytes) -> str:
     """Return the tags for the oldest glibc and the oldest musl, for a static program needs neither."""
-    machine = {62: "x86_64", 183: "aarch64"}[struct.unpack_from("<H", program, 18)[0]]
+    machine = processor({62: "x86_64", 183: "aarch64"}, struct.unpack_from("<H", program, 18)[0])
     start, size, count = (struct.unpack_from(form, program, at)[0] for form, at in (("<Q", 32), ("<H", 54), ("<H", 56)))
     interpreter = 3  # PT_INTERP, the segment that names a dynamic linker
     if any(struct.unpack_from("<I", program, start + i * size)[0] == interpreter for i in range(count)):
@@ -33,7 +33,7 @@ def linux_tag(program: bytes) -> str:
 
 def macos_tag(program: bytes) -> str:
     """Return the tag for the oldest macOS that the program runs on, which Go's linker writes into the file."""
-    machine = {0x01000007: "x86_64", 0x0100000C: "arm64"}[struct.unpack_from("<I", program, 4)[0]]
+    machine = processor({0x01000007: "x86_64", 0x0100000C: "arm64"}, struct.unpack_from("<I", program, 4)[0])
     at = 32
     for _ in range(struct.unpack_from("<I", program, 16)[0]):
         command, size, _, oldest = struct.unpack_from("<4I", program, at)
@@ -46,7 +46,14 @@ def macos_tag(program: bytes) -> str:
 def windows_tag(program: bytes) -> str:
     """Return the tag for a PE file."""
     header = struct.unpack_from("<I", program, 60)[0]
-    return {0x8664: "win_amd64", 0xAA64: "win_arm64"}[struct.unpack_from("<H", program, header + 4)[0]]
+    return "win_" + processor({0x8664: "amd64", 0xAA64: "arm64"}, struct.unpack_from("<H", program, header + 4)[0])
+
+
+def processor(names: dict[int, str], number: int) -> str:
+    """Return the name of a processor, from its number in the header of a file."""
+    if number not in names:
+        raise ValueError("its processor is neither x86-64 nor 64-bit ARM")
+    return names[number]
 
 
 class Program(BuildHookInterface):
@@ -62,7 +69,7 @@ class Program(BuildHookInterface):
             head = file.read(1 << 16)
         try:
             tag = platform_tag(head)
-        except (ValueError, KeyError, struct.error) as err:
+        except (ValueError, struct.error) as err:
             raise ValueError(f"{path} does not fit into a wheel: {err}") from err
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{tag}"
