@@ -16,14 +16,15 @@ func (t *training) bags(ctx context.Context, m *Model, point *checkpoint) error 
 		if t.settings.Members+i < len(point.Members) {
 			continue // finished before the interruption
 		}
-		var bag *trained
-		if !t.stopped() {
-			var err error
-			if bag, err = t.bag(ctx, i, point); err != nil {
-				return err
-			}
+		if t.stopped() || t.TimeBudget > 0 && time.Now().After(t.bagsEnd()) {
+			t.keepBags(m, i)
+			break
 		}
-		if t.stopped() {
+		bag, err := t.bag(ctx, i, point)
+		if err != nil {
+			return err
+		}
+		if t.stopped() { // it is not finished
 			t.keepBags(m, i)
 			break
 		}
@@ -65,7 +66,7 @@ func (t *training) bag(ctx context.Context, i int, point *checkpoint) (*trained,
 		})
 	}}
 	if t.TimeBudget > 0 {
-		watch.Deadline = t.sharedUntil(t.start.Add(time.Duration((1-auditShare)*float64(t.TimeBudget))), t.settings.Bags-i)
+		watch.Deadline = t.sharedUntil(t.bagsEnd(), t.settings.Bags-i)
 	}
 	return t.finish(ctx, run, point, watch)
 }
@@ -89,6 +90,11 @@ func (t *training) finish(ctx context.Context, run *train.Run, point *checkpoint
 		return nil, err
 	}
 	return &trained{Member: form.Member{Weights: weights, Nodes: run.Nodes()}, History: run.History()}, nil
+}
+
+// bagsEnd returns the time at which a time budget ends the training of bags. The audit has the rest.
+func (t *training) bagsEnd() time.Time {
+	return t.start.Add(time.Duration((1 - auditShare) * float64(t.TimeBudget)))
 }
 
 // sharedUntil returns the deadline of the first of several networks that share the time until end.

@@ -273,4 +273,8 @@ func TestTimeBudget(t *testing.T) {
 	if share := trained(t, rows, psi.Config{Change: few}).Manifest().Provenance.Share; share != 0 {
 		t.Errorf("without a budget the share is %g", share)
 	}
+	bagged := func(s *psi.Settings) { few(s); s.Bags = 8 }
+	if bags := trained(t, rows, psi.Config{TimeBudget: time.Millisecond, Change: bagged}).Manifest().Settings.Bags; bags != 0 {
+		t.Errorf("%d bags were trained without time", bags)
+	}
 }

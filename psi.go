@@ -89,7 +89,7 @@ type Config struct {
 	Backend Backend // trains the model; "" means Auto
 
 	// TimeBudget limits the duration of Train, including reading and audit; 0 means no limit. Train skips steps that do
-	// not fit.
+	// not fit, and leaves out bags for which no time is left.
 	TimeBudget time.Duration
 	// StopEarly, if not nil, ends the training when the channel is closed. Train then returns a model of what was
 	// learned so far. It leaves out unfinished networks after the first.

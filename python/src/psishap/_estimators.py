@@ -405,7 +405,8 @@ _PARAMETERS = """
     validation_after : str, number or time, optional
         Value of ``order_by``, such as "2024-03-01". All later rows are used for validation, instead of ``validation_fraction``.
     time_budget : float, optional
-        Maximum duration of fit in seconds. An effort that would take longer is reduced accordingly.
+        Maximum duration of fit in seconds. An effort that would take longer is reduced accordingly, and networks of ``n_bags`` for which
+        no time is left are not trained.
     drop : list of str or int, optional
         Columns of X that are not used as features.
     categorical_features : list of str or int, optional
