@@ -267,8 +267,11 @@ def test_wrong_validation_rows():
 def test_importances_of_groups_and_unused_columns():
     table = table_of(120).assign(same=1, other=np.arange(120) % 7)
     model = PsiRegressor(steps=20, n_bags=0, random_state=0, groups={"both": ["a", "town"]}, drop=["other"])
-    model.fit(table, target_of(table))
+    model.fit(table, target_of(table), eval_set=(table, target_of(table)))
     found = dict(zip(model.get_feature_names_out(), model.feature_importances_))
+    e = model.explain(table)
+    sizes = dict(zip(e.feature_names, np.abs(e.values).mean(axis=0)))
+    assert (found["a"] + found["town"]) / found["b"] == pytest.approx(sizes["both"] / sizes["b"], rel=1e-4)
     assert list(found) == list(table) and sum(found.values()) == pytest.approx(1)
     assert found["same"] == found["other"] == 0 < found["a"] == found["town"]
     again = PsiRegressor(steps=2, n_bags=0, drop=[-1], categorical_features=[0]).fit(table.to_numpy(object), target_of(table))
@@ -337,6 +340,7 @@ def test_wrong_parameters_do_not_start_the_program(monkeypatch):
         ({"order_by": "day"}, r"'day': order_by names"),
         ({"validation_by": "day"}, r"'day': validation_by names"),
         ({"checkpoint": "here"}, r"integer random_state"),
+        ({"time_budget": 0}, r"time_budget is 0 \(give seconds"),
     ):
         with pytest.raises(psishap.PsiError, match=words):
             PsiRegressor(**parameters).fit(table, target_of(table))

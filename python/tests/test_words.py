@@ -30,6 +30,12 @@ from psishap import Model, PsiClassifier, PsiRegressor, _psi, from_model
         ),
         ("--date-order dmy or --date-order mdy says it", "convert them with pandas.to_datetime before fit"),
         ("give --backend go, or train without --resume", "remove the checkpoint directory to train from scratch"),
+        (
+            "psi train --help-config lists them (channels?)",
+            'model_.manifest["settings"] of a fitted model lists them (channels?)',
+        ),
+        ("setting bags is -1: set it to 0", "n_bags is -1: set it to 0"),
+        ('add "x" to the missing tokens if', 'add "x" to missing if'),
         ("--order-by cannot be combined with --validation", "order_by cannot be combined with eval_set"),
         ("a -- b, x--head and ---set", "a -- b, x--head and ---set"),
     ],

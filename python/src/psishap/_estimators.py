@@ -233,6 +233,8 @@ class _Psi(BaseEstimator):
         if self.n_bags is not None:
             flags += ["--bags", str(self.n_bags)]
         if self.time_budget is not None:
+            if not self.time_budget > 0:
+                raise PsiError(f"time_budget is {self.time_budget}", "give seconds, more than 0")
             flags += ["--time-budget", f"{self.time_budget}s"]
         for flag, columns in (
             ("--drop", _names("drop", self.drop, table)),
@@ -419,7 +421,7 @@ _PARAMETERS = """
     missing_as_level : list of str, optional
         Columns in which a missing value is a category of its own, such as "never asked".
     settings : dict, optional
-        Further settings. ``psi train --help-config`` in a terminal lists them.
+        Further settings, which ``psi train --help-config`` in a terminal describes.
     checkpoint : path, optional
         Directory that keeps the state of the training. After a crash, the same fit continues from it and gives the same model. That
         needs an integer ``random_state``. The files are removed when fit ends.

@@ -79,8 +79,11 @@ _VALUES = (
     r"fast|normal|best|exact|learned|identity|log-mean|log|baseline|interventional|cover|missing-branch"  # of flags that choose a word
 )
 
-#: What to do in Python where the program has a flag that is no parameter.
-_REMEDIES = (
+#: Words of Python for what the program says in its own.
+_WORDS = (
+    (r"psi train --help-config lists", 'model_.manifest["settings"] of a fitted model lists'),
+    (r"\bsetting (bags|members)\b", r"n_\1"),
+    (r"\bto the missing tokens\b", "to missing"),
     (r"--decimal \S reads it as (.+?), and", r"To read it as \1, convert the column before fit, and"),
     (r"--date-order gives another order, and", "pandas.to_datetime reads another order, and"),
     (
@@ -96,8 +99,8 @@ def in_parameters(text: str) -> str:
 
     A flag in parentheses that has no parameter is left out, with the parentheses.
     """
-    for flag, remedy in _REMEDIES:
-        text = re.sub(flag, remedy, text)
+    for said, here in _WORDS:
+        text = re.sub(said, here, text)
     text = re.sub(rf" \(({_FLAG})[^)]*\)", lambda m: m[0] if m[1] in _PARAMETERS else "", text)
     text = re.sub(r"\(--drop ([^\s)]+)\)", lambda m: f"(drop={json.dumps(m[1].split(','), ensure_ascii=False)})", text)
     text = re.sub(r"(?<![\w-])--set steps=(\d+)", r"steps=\1", text)
