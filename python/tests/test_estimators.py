@@ -226,6 +226,16 @@ def test_training_tells_how_it_went(fitted, capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_a_notebook_shows_the_score(monkeypatch):
+    shown = []
+    monkeypatch.setattr(_training, "_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", lambda data, **_: shown.append(data))
+    table = table_of(60).rename(columns={"a": "<a>"})
+    PsiRegressor(steps=5, n_bags=0, random_state=0).fit(table, table["b"].rename("<b>"))
+    assert shown[-1]["text/plain"].startswith("PsiRegressor of '<b>', 3 columns, 54 rows, ")
+    assert shown[-1]["text/html"].startswith("PsiRegressor of &#x27;&lt;b&gt;&#x27;, ")
+
+
 def test_training_stops_when_the_validation_error_does_not_fall():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(600, 2))

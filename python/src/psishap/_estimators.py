@@ -149,7 +149,7 @@ class _Psi(BaseEstimator):
         sample_weight : array of shape (rows,), optional
             Weights of the rows, 0 or more.
         eval_set : (X, y) or [(X, y)], optional
-            Validation rows, instead of a fraction of X.
+            Validation rows, instead of a fraction of X. They all weigh the same.
 
         Returns
         -------
@@ -303,8 +303,7 @@ class _Psi(BaseEstimator):
         ndarray of str
         """
         check_is_fitted(self, "model_")
-        names: npt.NDArray[np.object_] = _check_feature_names_in(self, input_features)
-        return names
+        return np.asarray(_check_feature_names_in(self, input_features), object)
 
     def __call__(self, X: Frame) -> Floats:
         """Return the numbers that attributions add up to; see :meth:`Model.__call__`."""
@@ -472,7 +471,7 @@ class PsiRegressor(RegressorMixin, _Psi):
         return self._cells(y), ["--task", "regression"]
 
     def _cells(self, y: Any) -> pa.Array:
-        return pa.array(check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype=np.float64, input_name="y"))
+        return pa.array(check_array(column_or_1d(y, warn=True), ensure_2d=False, dtype="float64", input_name="y"))
 
     def predict(self, X: Frame, unknown: str | Sequence[str] | None = None) -> Floats:
         """Predict the expected value of the target for each row.
