@@ -110,7 +110,6 @@ class _Psi(BaseEstimator):
 
     def _given(self, X: Frame) -> Frame:
         """Return rows as the model takes them. Columns without names, as of an array, are in the order of fit."""
-        check_is_fitted(self, "model_")
         X = self._checked(_frames.as_rows(X), fitting=False)
         if _frames.kind(X) != "numpy":
             return X if hasattr(self, "feature_names_in_") else _frames.renamed(X, self._columns)
@@ -189,9 +188,8 @@ class _Psi(BaseEstimator):
         flags = [*arguments, "--target", target, *flags]
         validation = None
         if held is not None:
-            validation = (
-                _frames.complete(_frames.to_arrow(held[0], features), held[0], features).select(features).append_column(target, held[1])
-            )
+            rows = _frames.complete(_frames.to_arrow(held[0], features), held[0], features)
+            validation = rows.select(features).append_column(target, held[1])
         if sample_weight is not None:
             weight = _free("weight", table)
             table = table.append_column(weight, pa.array(_check_sample_weight(sample_weight, X, dtype=np.float64)))
@@ -240,11 +238,13 @@ class _Psi(BaseEstimator):
             ("--drop", _names("drop", self.drop, table)),
             ("--categorical", _names("categorical_features", self.categorical_features, table)),
             ("--missing-as-level", _names("missing_as_level", self.missing_as_level, table)),
-            ("--order-by", _names("order_by", self.order_by, table)),
-            ("--validation-by", _names("validation_by", self.validation_by, table)),
         ):
             for column in columns:
-                flags += [flag, column if flag in ("--order-by", "--validation-by") else quoted(column)]
+                flags += [flag, quoted(column)]
+        for column in _names("order_by", self.order_by, table):
+            flags += ["--order-by", column]
+        for column in _names("validation_by", self.validation_by, table):
+            flags += ["--validation-by", column]
         for group, names in (self.groups or {}).items():
             flags += ["--group", f"{group}={','.join(map(quoted, _names('groups', names, table)))}"]
         for cell in self.missing if self.missing is not None else ():
