@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import socket
 import threading
 import time
 
@@ -100,7 +101,7 @@ def processes():
 
 def psis(among=None):
     """Those of psi, and the worker that each belongs to."""
-    serving = {pid: parent for pid, (parent, command) in (among or processes()).items() if f"{_psi.program()} serve" in command}
+    serving = {pid: parent for pid, (parent, command) in (among or processes()).items() if command.startswith(_psi.program())}
     return {pid: parent for pid, parent in serving.items() if parent != os.getpid()}
 
 
@@ -119,6 +120,32 @@ def running(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except FileNotFoundError:
         return False
+
+
+def free():
+    """A port that nobody listens at."""
+    with socket.socket() as at:
+        at.bind(("127.0.0.1", 0))
+        return at.getsockname()[1]
+
+
+def listens(port, server, within=300):
+    """Whether the server listens at the port, at the latest after so many seconds."""
+    until = time.monotonic() + within
+    while server.poll() is None and time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), 5).close()
+            return True
+        except OSError:
+            time.sleep(0.5)
+    return False
+
+
+def stop(server):
+    """End a server that has a process group of its own."""
+    if server.poll() is None:
+        os.killpg(server.pid, signal.SIGTERM)
+    server.wait()
 
 
 class Killer(threading.Thread):

@@ -1,6 +1,9 @@
-"""Spark itself, with executors of its own: the rows are complete and the program's, whatever dies."""
+"""Spark itself, classic and Connect, with executors of its own: the rows are complete and the program's, whatever dies."""
 
+import contextlib
 import os
+import pathlib
+import subprocess
 import sys
 
 import pandas as pd
@@ -8,34 +11,66 @@ import pytest
 
 pytest.importorskip("pyspark", reason="Spark is not installed: pip install -r python/tests/requirements-spark.txt")
 
-from engines import FILES, Killer, Rows, descends, gone, psis, same, slowly
+import pyspark
+from engines import FILES, Killer, Rows, descends, free, gone, listens, psis, same, slowly, stop
 from explaining import trained
 from pyspark.sql import SparkSession
 
 import psishap.spark
 from psishap import PsiError
 
+CLUSTER = "local-cluster[2,1,1024]"
+SETTINGS = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.executor.memory": "512m",
+    "spark.executorEnv.SPARK_LOCAL_IP": "127.0.0.1",
+    "spark.broadcast.UDFCompressionThreshold": "100k",  # the function is broadcast, as with models of more than 1 MB
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.files.maxPartitionBytes": "256k",  # a task for each file
+}
 
-@pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    session = (
-        SparkSession.builder.master("local-cluster[2,1,1024]")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.executor.memory", "512m")
-        .config("spark.local.dir", str(tmp_path_factory.mktemp("spark")))
-        .config("spark.executorEnv.SPARK_LOCAL_IP", "127.0.0.1")
-        .config("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
-        .config("spark.sql.files.maxPartitionBytes", "256k")  # a task for each file
-        .getOrCreate()
-    )
+
+@contextlib.contextmanager
+def classic(directory):
+    """A session in this process, with executors beside it."""
+    builder = SparkSession.builder.master(CLUSTER)
+    for key, value in (SETTINGS | {"spark.local.dir": str(directory)}).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     yield session
-    children = psis()
     session.stop()
+
+
+@contextlib.contextmanager
+def connect(directory):
+    """A session of a Spark Connect server, which is a process of its own and has the executors."""
+    at, start = free(), pathlib.Path(pyspark.__file__).parent / "sbin" / "start-connect-server.sh"
+    own = {"spark.local.dir": directory, "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": at}
+    flags = [f"--conf={key}={value}" for key, value in (SETTINGS | own).items()]
+    environment = dict(os.environ, SPARK_LOG_DIR=str(directory), SPARK_PID_DIR=str(directory))
+    with open(directory / "log", "wb") as log:
+        server = subprocess.Popen(
+            ["bash", str(start), "--wait", "--master", CLUSTER, *flags], stdout=log, stderr=log, env=environment, start_new_session=True
+        )
+    try:
+        assert listens(at, server), (directory / "log").read_text()[-2000:]
+        session = SparkSession.builder.remote(f"sc://127.0.0.1:{at}").getOrCreate()
+        yield session
+        session.stop()
+    finally:
+        stop(server)
+
+
+@pytest.fixture(scope="module", params=[classic, connect], ids=lambda p: p.__name__)
+def spark(request, tmp_path_factory):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    with request.param(tmp_path_factory.mktemp(request.param.__name__)) as session:
+        yield session
+        children = psis()
     assert gone(children) == []
 
 
@@ -49,14 +84,21 @@ def model(request, tmp_path_factory):
     return trained(tmp_path_factory.mktemp(request.param), request.param, 6)
 
 
-def working(now, busy):
+def executor(now, busy):
     """An executor that has a psi, and a worker with rows in hand."""
     executors = sorted(pid for pid, (_, command) in now.items() if "CoarseGrainedExecutorBackend" in command)
     below = {e: {pid for pid in now if descends(pid, e, now)} for e in executors}
     return next((e for e in executors if below[e] & busy and below[e] & psis(now).keys()), None)
 
 
-def test_executor_killed(spark, model, rows, tmp_path):
+def worker(now, busy):
+    """A Python worker that has a psi, of such an executor."""
+    of = executor(now, busy)
+    return next((parent for parent in psis(now).values() if of is not None and descends(parent, of, now)), None)
+
+
+@pytest.mark.parametrize("victim", [executor, worker])
+def test_killed(spark, model, rows, tmp_path, victim):
     model, path = model
     marks = tmp_path / "marks"
     marks.mkdir()
@@ -70,12 +112,12 @@ def test_executor_killed(spark, model, rows, tmp_path):
     df = spark.read.parquet(str(rows.directory))
     slow = df.mapInArrow(on, df.schema)
     explained = psishap.spark.explain(slow, path, keep="id")
-    assert explained.rdd.getNumPartitions() == FILES
     batches = rows.count // 1000
-    watch = Killer(marks, batches // 3, working)
+    watch = Killer(marks, batches // 3, victim)
     watch.start()
     explained.write.parquet(str(tmp_path / "out"))
     happened = watch.check(batches)
+    assert len(list((tmp_path / "out").glob("part-*"))) == FILES  # a task for each
     got = pd.read_parquet(tmp_path / "out")
     off = same(got, rows.explained(path), rows.seed)
     print(f"{happened}; {len(got)} lines, off by {off:.1e}")

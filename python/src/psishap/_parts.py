@@ -1,4 +1,4 @@
-"""Explanation of the partitions of a table in the worker processes of an engine such as Spark or Ray."""
+"""Explanation of the partitions of a table in the worker processes of an engine such as Spark, Ray or Dask."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def model_of(model: Model | str | os.PathLike[str] | Any) -> Model:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """The request for each row. Every process gets a copy; the bytes of the model are sent once to each machine."""
+    """The request for each row. Every worker process gets a copy; the bytes of the model travel beside it."""
 
     digest: str
     columns: list[str]  #: columns that the model uses
@@ -38,27 +38,35 @@ class Plan:
     schema: pa.Schema  #: of the response, without the row number, which a partition does not know
     kinds: dict[str, str] | None = None  #: of the columns of trees of another package
 
-    def explain(self, data: bytes, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Explain the batches of a partition, a few thousand rows at a time.
+    def answers(self, data: bytes, batches: Iterable[pa.RecordBatch], cores: int | None = None) -> Iterator[pa.Table]:
+        """Explain the batches of a partition, a few thousand rows at a time. ``row`` numbers the rows of the partition.
 
-        This process starts one psi process per model, for all partitions. psi uses the cores that the engine assigned to the task
-        (OMP_NUM_THREADS). A task with another number of cores starts another psi process.
+        This process starts one psi process per model, for all partitions. psi uses ``cores``; the default is what the engine assigned to
+        the task (OMP_NUM_THREADS). Another number of cores starts another psi process.
         """
-        cores = os.environ.get("OMP_NUM_THREADS") or "1"
-        os.environ["GOMAXPROCS"] = cores
-        child = Child.of(data, f"{self.digest} {cores}")
-        given: collections.deque[tuple[int, pa.RecordBatch]] = collections.deque()  # batches without a complete response
+        os.environ["GOMAXPROCS"] = str(cores or os.environ.get("OMP_NUM_THREADS") or 1)
+        child = Child.of(data, f"{self.digest} {os.environ['GOMAXPROCS']}")
 
         def rows() -> Iterator[pa.RecordBatch]:
-            start = 0
             for batch in batches:
-                given.append((start, batch))
-                start += batch.num_rows
                 there = [name for name in self.columns if name in batch.schema.names]
                 table = to_arrow(batch.select(there), trees=self.kinds is not None)
                 yield from (table if self.kinds is None else as_trees(table, self.kinds)).to_batches()
 
-        for answer in child.stream(self.asked, rows()):
+        return child.stream(self.asked, rows())
+
+    def explain(self, data: bytes, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """Yield the explanations of a partition beside the columns to keep, which are in the batches."""
+        given: collections.deque[tuple[int, pa.RecordBatch]] = collections.deque()  # batches without a complete response
+
+        def noted() -> Iterator[pa.RecordBatch]:
+            start = 0
+            for batch in batches:
+                given.append((start, batch))
+                start += batch.num_rows
+                yield batch
+
+        for answer in self.answers(data, noted()):
             places = answer.column("row").cast(pa.int64())
             while places[0].as_py() >= given[0][0] + given[0][1].num_rows:
                 given.popleft()
@@ -103,11 +111,6 @@ def plan(
 
 def _schema(model: Model, asked: dict[str, Any]) -> pa.Schema:
     """Return the schema of the response, from a request with one row of missing cells."""
-    idle = model._child.pid is None
     nothing = pa.table({name: pa.nulls(1, pa.float64()) for name in model.columns})
-    try:
-        (answer,) = model._child.stream(asked, nothing.to_batches())
-    finally:
-        if idle:
-            model.close()
+    (answer,) = model._child.stream(asked, nothing.to_batches())
     return pa.schema([field for field in answer.schema if field.name != "row"])

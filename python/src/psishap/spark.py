@@ -45,7 +45,7 @@ def explain(
     df : pyspark.sql.DataFrame
         Table with the column names of the training table.
     model : Model, path or estimator
-        Model to explain. The driver reads a path, and Spark sends the model to its machines.
+        Model to explain. The driver reads a path, and Spark sends the model to its workers.
     keep : str or list of str
         Columns of ``df`` to copy to the result, such as a key. Rows have no other order or number.
     unknown : str or list of str, optional
@@ -60,13 +60,12 @@ def explain(
     session = df.sparkSession
     exact_names = str(session.conf.get("spark.sql.caseSensitive")).lower() == "true"
     asked = plan(model, df.columns, keep, unknown, output, same=str if exact_names else str.lower)
-    sent = session.sparkContext.broadcast(model.data)
-
+    data = model.data  # travels with the function: Spark Connect has no broadcast variables, and Spark itself broadcasts large functions
     needed = list(dict.fromkeys([*asked.keep, *asked.columns]))
 
     def explained(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         named = (pa.RecordBatch.from_arrays(batch.columns, names=needed) for batch in batches)
-        for table in asked.explain(sent.value, named):
+        for table in asked.explain(data, named):
             yield from table.to_batches()
 
     # mapInArrow reads column names as expressions, in which a dot selects a field of a struct. So columns are numbered meanwhile.
