@@ -65,20 +65,18 @@ def test_holds_a_few_batches(model):
 def test_cores_are_the_task_s(model, monkeypatch):
     table, _ = random_table(83, 10)
     asked = _parts.plan(model, list(table.columns), (), None, None)
-    for cores in ("1", "3"):
-        monkeypatch.setenv("OMP_NUM_THREADS", cores)
+    for cores, given in (("1", None), ("3", None), ("2", 2)):
+        monkeypatch.setenv("OMP_NUM_THREADS", cores if given is None else "1")
         before = {id(child) for child in _child._used}
-        list(asked.explain(model.data, batches(table, [4, 6])))
+        list(asked.answers(model.data, batches(table, [4, 6]), given))
         child = _child._used[-1]
         assert cores == "1" or id(child) not in before
         environment = pathlib.Path(f"/proc/{child.pid}/environ").read_text().split("\0")
         assert f"GOMAXPROCS={cores}" in environment
 
 
-def test_asking_for_the_schema_leaves_nothing(model):
-    model.close()
+def test_unknown_columns_are_not_sent(model):
     asked = _parts.plan(model, model.columns, (), "town", None)
-    assert model._child.pid is None
     assert asked.columns == [name for name in model.columns if name != "town"]
     assert asked.schema.names[-6:] == ["sold", "sold__std", "sold__model_std", "row__mean", "row__std", "row__model_std"]
 
