@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,16 +16,11 @@ import pytest
 
 mlflow = pytest.importorskip("mlflow", reason="MLflow is not installed: pip install -r python/tests/requirements-mlflow.txt")
 
+from engines import free, gone, psis, stop  # noqa: E402
 from explaining import random_table, target, trained  # noqa: E402
 
 import psishap.mlflow  # noqa: E402
 from psishap import PsiRegressor, _psi  # noqa: E402
-
-
-def free():
-    with socket.socket() as at:
-        at.bind(("127.0.0.1", 0))
-        return at.getsockname()[1]
 
 
 def answers(url, process, within=300):
@@ -37,12 +31,6 @@ def answers(url, process, within=300):
         except OSError:
             time.sleep(0.5)
     return False
-
-
-def stop(process):
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGTERM)
-    process.wait()
 
 
 @pytest.fixture(scope="module")
@@ -120,12 +108,12 @@ def test_what_is_logged(server, model, tmp_path):
     for name, value in said["metrics"].items():
         assert run.data.metrics[name] == pytest.approx(value)
     assert run.data.metrics["audit_relative_rmse"] == pytest.approx(said["audit"]["relative_rmse"])
-    assert run.data.params["digest"] == model.digest and run.data.params["channels"] == "16"
-    logged = {m.key: m.value for m in client.get_logged_model(info.model_id).metrics}
-    assert logged.keys() == run.data.metrics.keys()
+    logged = client.get_logged_model(info.model_id)
+    assert logged.params["digest"] == model.digest and logged.params["channels"] == "16"
+    assert {m.key: m.value for m in logged.metrics} == run.data.metrics
 
-    report = mlflow.artifacts.download_artifacts(run_id=info.run_id, artifact_path="report.html", dst_path=str(tmp_path))
-    page = pathlib.Path(report).read_text(encoding="utf-8")
+    directory = mlflow.artifacts.download_artifacts(info.model_uri, dst_path=str(tmp_path / "model"))
+    page = pathlib.Path(directory, "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!") and model.digest[7:19] in page and "<script src" not in page
 
     inputs = {c.name: (str(c.type), c.required) for c in info.signature.inputs}
@@ -137,12 +125,69 @@ def test_what_is_logged(server, model, tmp_path):
         "sold": ("DataType.datetime", False),
         "row": ("DataType.double", False),
     }
-    directory = mlflow.artifacts.download_artifacts(info.model_uri, dst_path=str(tmp_path / "model"))
     needs = pathlib.Path(directory, "requirements.txt").read_text().split()
-    assert f"psishap=={importlib.metadata.version('psishap')}" in needs
+    assert needs == [f"mlflow=={mlflow.__version__}", f"psishap=={importlib.metadata.version('psishap')}"]
     example = mlflow.models.Model.load(info.model_uri).load_input_example(directory)
     assert len(example) == 5
     mlflow.pyfunc.load_model(info.model_uri).predict(example)
+
+
+def test_two_models_in_one_run(server, model, tmp_path_factory):
+    """Each has its own settings, metrics, example and report."""
+    model, _ = model
+    other, _ = trained(tmp_path_factory.mktemp("other"), model.task, 9, "--bags=0")
+    x, y = table(74, 40, model.task)
+    with mlflow.start_run():
+        infos = [psishap.mlflow.log_model(m, name, input_example=x.head(3), X=x, y=y) for m, name in ((model, "one"), (other, "two"))]
+    assert infos[0].run_id == infos[1].run_id
+    client = mlflow.MlflowClient()
+    for m, info in zip((model, other), infos):
+        logged = client.get_logged_model(info.model_id)
+        assert logged.params["digest"] == m.digest and logged.params["bags"] == str(m.manifest["settings"]["bags"])
+        assert {k.key: k.value for k in logged.metrics}.items() >= m.manifest["metrics"].items()
+        directory = pathlib.Path(mlflow.artifacts.download_artifacts(info.model_uri))
+        assert m.digest[7:19] in (directory / "report.html").read_text(encoding="utf-8")
+        example = mlflow.models.Model.load(info.model_uri).load_input_example(str(directory))
+        assert len(example) == 3
+        assert psishap.mlflow.load_model(info.model_uri).digest == m.digest
+    assert [client.get_logged_model(info.model_id).params["bags"] for info in infos] == ["8", "0"]
+
+
+def test_saved(model, tmp_path):
+    """A directory without a server."""
+    model, path = model
+    x, _ = table(75, 20, model.task)
+    x.to_csv(tmp_path / "rows.csv", index=False)
+    psishap.mlflow.save_model(path, tmp_path / "saved", input_example=x.head(2), metadata={"of": "tests"})
+    function = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    same(function.predict(x), by_program(path, tmp_path / "rows.csv").drop(columns="row"))
+    assert function.metadata.metadata == {"of": "tests"}
+    assert psishap.mlflow.load_model(str(tmp_path / "saved")).digest == model.digest
+
+
+def test_refuses_others(tmp_path):
+    class Other(mlflow.pyfunc.PythonModel):
+        def predict(self, context, model_input, params=None):
+            return model_input
+
+    mlflow.pyfunc.save_model(str(tmp_path / "other"), python_model=Other(), pip_requirements=[])
+    with pytest.raises(ValueError, match="is not a psishap model"):
+        psishap.mlflow.load_model(str(tmp_path / "other"))
+
+
+def test_process_killed(model, tmp_path):
+    """The psi below a loaded function: the next call starts another."""
+    model, _ = model
+    x, _ = table(76, 20, model.task)
+    psishap.mlflow.save_model(model, tmp_path / "saved", input_example=x)
+    function = mlflow.pyfunc.load_model(str(tmp_path / "saved"))
+    before = function.predict(x)
+    process = model._child.pid  # which copies of a model share
+    os.kill(process, signal.SIGKILL)
+    with pytest.warns(RuntimeWarning, match="killed by signal 9"):
+        pd.testing.assert_frame_equal(function.predict(x), before)
+    assert model._child.pid not in (None, process)
+    model.close()
 
 
 def test_signature_by_kinds(model):
@@ -167,7 +212,7 @@ def test_absent_columns_are_unknown(server, model):
 
 
 def test_served(server, tmp_path):
-    """mlflow models serve, over HTTP: rows in JSON, with gaps."""
+    """mlflow models serve, over HTTP: rows in JSON, with gaps, and its psi killed between two requests."""
     x, score = random_table(3, 200)
     fitted = PsiRegressor(random_state=0, steps=40, settings={"channels": 16}).fit(x, score)
     uri = psishap.mlflow.log_model(fitted, X=x).model_uri
@@ -184,7 +229,11 @@ def test_served(server, tmp_path):
         few = x.head(8)
         body = json.dumps({"dataframe_split": json.loads(few.to_json(orient="split", index=False, date_format="iso"))}).encode()
         request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", body, {"Content-Type": "application/json"})
-        said = json.load(urllib.request.urlopen(request))["predictions"]
-        assert [row["prediction"] for row in said] == pytest.approx(list(fitted.predict(few)), rel=1e-6, abs=1e-6)
+        for _ in range(2):
+            said = json.load(urllib.request.urlopen(request))["predictions"]
+            assert [row["prediction"] for row in said] == pytest.approx(list(fitted.predict(few)), rel=1e-6, abs=1e-6)
+            (child,) = psis()  # of the server
+            os.kill(child, signal.SIGKILL)
+            assert gone([child]) == []
     finally:
         stop(process)

@@ -3,7 +3,7 @@
     import psishap.mlflow
 
     with mlflow.start_run():
-        info = psishap.mlflow.log_model(model, X=test, y=outcomes)
+        info = psishap.mlflow.log_model(model, "income", input_example=test.head())
     mlflow.pyfunc.load_model(info.model_uri).predict(test)
     psishap.mlflow.load_model(info.model_uri).explain(test)
 
@@ -12,23 +12,19 @@ The logged artifact is model.psi itself, so explanations stay the same.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import pathlib
-import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import mlflow
-import yaml
 from mlflow import pyfunc
 from mlflow.models import Model as MLmodel
 from mlflow.models import ModelSignature
-from mlflow.models.model import MLMODEL_FILE_NAME
-from mlflow.models.utils import _save_example
-from mlflow.tracking.artifact_utils import _download_artifact_from_uri
 from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
 from mlflow.types.schema import AnyType
-from mlflow.utils.environment import _mlflow_conda_env, _PythonEnv
 
 from ._directory import Directory
 from ._frames import Frame
@@ -41,8 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["load_model", "log_model", "save_model", "signature"]
 
-FLAVOR_NAME = "psishap"
-_FILE = "model.psi"
 _EXAMPLE_ROWS = 5
 
 _TYPES = {"number": DataType.double, "category": DataType.string, "boolean": DataType.boolean, "time": DataType.datetime}
@@ -52,13 +46,16 @@ def log_model(
     model: Model | str | os.PathLike[str] | Any,
     name: str = "model",
     *,
+    input_example: Frame | None = None,
     X: Frame | None = None,
     y: Any = None,
     by: str | None = None,
-    registered_model_name: str | None = None,
+    params: dict[str, Any] | None = None,
     **options: Any,
 ) -> ModelInfo:
     """Log a model to the active run or to a new one: file, signature, settings, metrics and report.
+
+    A run may have several models. Settings and the report belong to the model in MLflow, metrics to the model and the run.
 
     Parameters
     ----------
@@ -66,85 +63,71 @@ def log_model(
         Model to log.
     name : str
         Name of the model in MLflow.
+    input_example : rows, optional
+        Rows to store as the input example. The default is the first five rows of X.
     X : rows, optional
-        Rows for the input example (the first five) and for the artifact ``report.html`` (all rows), which ``psi report`` writes.
+        Rows for the artifact ``report.html``, which ``psi report`` writes.
     y : array, optional
         True outcomes of X. The report then evaluates the predictions.
     by : str, optional
         Column of X. The report compares importances between its values.
-    registered_model_name : str, optional
-        Name in the model registry under which to create a new version.
+    params : dict, optional
+        Parameters of the model in MLflow besides its settings.
     options
-        Arguments of :meth:`mlflow.models.Model.log`: ``tags``, ``metadata``, ``model_id``, …
+        Arguments of :func:`mlflow.pyfunc.log_model`: ``registered_model_name``, ``tags``, ``metadata``, ``model_id``, …
 
     The logged metrics are those of ``psi train`` on the validation rows. Metrics of the audit of attributions have the prefix
-    ``audit_``. The returned object contains ``model_uri``.
+    ``audit_``. The returned object contains ``model_uri`` and ``model_id``.
     """
     model = model_of(model)
-    if mlflow.active_run() is None:
-        with mlflow.start_run():
-            return log_model(model, name, X=X, y=y, by=by, registered_model_name=registered_model_name, **options)
     said = model.manifest
-    settings = {"task": said["task"], "target": said["target"], "digest": model.digest, **said["settings"]}
-    info = MLmodel.log(
-        artifact_path=None,
-        name=name,
-        flavor=sys.modules[__name__],
-        model=model,
-        rows=X,
-        registered_model_name=registered_model_name,
-        **{"params": {key: str(value) for key, value in settings.items()}, **options},
-    )
-    mlflow.log_params(settings)
-    mlflow.log_metrics(_metrics(said), model_id=info.model_id)
+    settings = {"task": said["task"], "target": said["target"], "digest": model.digest, **said["settings"], **(params or {})}
+    example = input_example if input_example is not None or X is None else _pandas(X, model).head(_EXAMPLE_ROWS)
+    with contextlib.nullcontext() if mlflow.active_run() else mlflow.start_run():
+        with _content(model, example) as content:
+            info = pyfunc.log_model(name=name, params=settings, **content | options)
+        mlflow.log_metrics(_metrics(said), model_id=info.model_id)
     if X is not None:
         with Directory() as directory:
-            path = model.explain(X).report(str(directory / "report.html"), y=y, by=by)
-            mlflow.log_artifact(path)
+            report = model.explain(X).report(str(directory / "report.html"), y=y, by=by)
+            mlflow.MlflowClient().log_model_artifact(info.model_id, report)
     return info
 
 
 def save_model(
-    model: Model | str | os.PathLike[str] | Any,
-    path: str | os.PathLike[str],
-    *,
-    rows: Frame | None = None,
-    mlflow_model: MLmodel | None = None,
-    metadata: dict[str, Any] | None = None,
+    model: Model | str | os.PathLike[str] | Any, path: str | os.PathLike[str], *, input_example: Frame | None = None, **options: Any
 ) -> None:
-    """Write a model as a directory that MLflow can load. ``rows`` provide the input example and its types."""
-    model = model_of(model)
-    directory = pathlib.Path(path)
-    directory.mkdir(parents=True, exist_ok=True)
-    if any(directory.iterdir()):
-        raise FileExistsError(f"{directory} is not empty: give an empty or a new directory")
-    about = mlflow_model if mlflow_model is not None else MLmodel()
-    if metadata is not None:
-        about.metadata = metadata
-    example = None if rows is None else _pandas(rows, model).head(_EXAMPLE_ROWS)
-    about.signature = signature(model, rows)
-    if example is not None:
-        _save_example(about, example, str(directory))
-    model.save(directory / _FILE)
-    version = importlib.metadata.version("psishap")
-    pyfunc.add_to_model(about, loader_module=__name__, data=_FILE, conda_env="conda.yaml", python_env="python_env.yaml")
-    about.add_flavor(FLAVOR_NAME, data=_FILE, psishap_version=version, digest=model.digest)
-    about.model_size_bytes = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
-    about.save(str(directory / MLMODEL_FILE_NAME))
+    """Write a model as a directory that MLflow can load.
 
-    needs = [f"mlflow=={mlflow.__version__}", f"psishap=={version}", "pandas"]
-    (directory / "requirements.txt").write_text("\n".join(needs) + "\n")
-    (directory / "conda.yaml").write_text(yaml.safe_dump(_mlflow_conda_env(additional_pip_deps=needs[1:]), sort_keys=False))
-    _PythonEnv.current().to_yaml(str(directory / "python_env.yaml"))
+    ``input_example`` are rows to store as the input example. ``options`` are arguments of :func:`mlflow.pyfunc.save_model`.
+    """
+    with _content(model_of(model), input_example) as content:
+        pyfunc.save_model(os.fspath(path), **content | options)
+
+
+@contextlib.contextmanager
+def _content(model: Model, example: Frame | None) -> Iterator[dict[str, Any]]:
+    """Yield the arguments of pyfunc.save_model that describe the model. Its file exists until the end."""
+    with Directory() as directory:
+        path = directory / "model.psi"
+        model.save(path)
+        yield {
+            "loader_module": __name__,
+            "data_path": str(path),
+            "signature": signature(model, example),
+            "input_example": None if example is None else _pandas(example, model),
+            "pip_requirements": [f"mlflow=={mlflow.__version__}", f"psishap=={importlib.metadata.version('psishap')}"],
+        }
 
 
 def load_model(model_uri: str) -> Model:
     """Load a model logged by :func:`log_model`, with its explanations."""
-    directory = pathlib.Path(_download_artifact_from_uri(model_uri))
-    flavors = MLmodel.load(str(directory)).flavors
-    if FLAVOR_NAME not in flavors:
-        raise ValueError(f"{model_uri} is not a psishap model, but has the flavours {', '.join(flavors)}: load it with mlflow.pyfunc")
-    return load(directory / flavors[FLAVOR_NAME]["data"])
+    with Directory() as directory:
+        path = pathlib.Path(mlflow.artifacts.download_artifacts(artifact_uri=model_uri, dst_path=str(directory)))
+        function = MLmodel.load(str(path)).flavors.get(pyfunc.FLAVOR_NAME, {})
+        if function.get(pyfunc.MAIN) != __name__:
+            raise ValueError(f"{model_uri} is not a psishap model: load it with mlflow.pyfunc.load_model")
+        return load(path / function[pyfunc.DATA])
 
 
 def signature(model: Model, rows: Frame | None = None) -> ModelSignature:
