@@ -112,6 +112,10 @@ def test_in_this_process(model, rows):
     assert len(set(got["id"])) == 10 * rows.count // FILES
 
 
+def test_cores_are_the_worker_s(engine):
+    assert engine.submit(psishap.dask._cores, pure=False).result() == 1
+
+
 def test_refuses_beforehand(model, rows):
     model, _ = model
     ddf = read(rows)
