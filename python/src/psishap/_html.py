@@ -63,7 +63,7 @@ def model(manifest: Mapping[str, Any]) -> str:
     if metrics:
         head = ["validation rows", "model", *(_BASELINES.get(b["name"], b["name"]) for b in baselines)]
         measured = [metrics, *(b["metrics"] for b in baselines)]
-        lines = [(_METRICS.get(name, name), [f"{m[name]:.4g}" if name in m else "" for m in measured]) for name in metrics]
+        lines = [(str(_METRICS.get(name, name)), [f"{m[name]:.4g}" if name in m else "" for m in measured]) for name in metrics]
         parts.append(_table(head, lines, "right"))
     audit = manifest.get("audit")
     if audit and audit.get("relative_rmse") is not None:

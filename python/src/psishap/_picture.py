@@ -120,9 +120,9 @@ def draw(
 def report(e: Attributions, path: str | os.PathLike[str], *, y: Any = None, by: str | None = None) -> str:
     """Write the report of psi report on the rows."""
     rows, path = _known(e), os.fspath(path)
-    if len(e._models) > 1:
+    model, *others = e._models
+    if others:
         raise ValueError(f"each output has its own model: select one output, as in e.output({e.output_names[0]!r}).report(…)")
-    model = e._models[0]
     if y is not None:
         rows = labelled(model, rows, np.atleast_1d(y) if e._dropped[ROWS] else y)
     rows = _with(rows, e, by)

@@ -65,8 +65,8 @@ def reasons(
     sure = sure[np.argsort(-np.abs(mean[sure]), kind="stable")][:k]
     write = digits(np.fmax(np.abs(mean), half / 100))
     out = []
-    for place, d in enumerate(sure.tolist()):
-        name, size, reach = features[d], abs(mean[d]), half[d]
+    for place, d in enumerate(int(d) for d in sure):
+        name, size, reach = features[d], float(abs(mean[d])), float(half[d])
         value = cells.get(name)
         said = name
         if name in cells:
@@ -77,7 +77,7 @@ def reasons(
         p = None
         if place + 1 < len(sure) and not math.isnan(reach):
             after = sure[place + 1]
-            p = p_larger(mean[d], wide[d], mean[after], wide[after])
+            p = p_larger(float(mean[d]), float(wide[d]), float(mean[after]), float(wide[after]))
             if p < 0.95:  # an order without a percentage is at least 95 % sure
                 words += f"; {100 * p:.0f}% sure to outweigh the next"
         out.append(Reason(name, value, float(mean[d]), float(mean[d] - reach), float(mean[d] + reach), p, words))

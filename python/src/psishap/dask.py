@@ -89,6 +89,6 @@ def _cores() -> int:
     try:
         from distributed import get_worker
 
-        return get_worker().state.nthreads
+        return int(get_worker().state.nthreads)
     except (ImportError, ValueError):  # not in a worker: Dask uses threads of this process
-        return CPU_COUNT
+        return int(CPU_COUNT)

@@ -177,7 +177,7 @@ def _pandas(rows: Frame, model: Model) -> pandas.DataFrame:
     import pandas as pd
 
     frame = rows if isinstance(rows, pd.DataFrame) else model._named(rows).to_pandas()
-    return frame[[name for name in model.columns if name in frame]]
+    return frame.filter([name for name in model.columns if name in frame])
 
 
 def _metrics(said: dict[str, Any]) -> dict[str, float]:
