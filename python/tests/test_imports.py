@@ -3,6 +3,7 @@
 import ast
 import graphlib
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -54,10 +55,9 @@ def test_systems_lack_modules(lacking):
 
 def needed(node: ast.AST, system: str):
     """Top-level modules that a module imports on a system."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "sys.platform == 'win32'":
-        children = node.body if system == "win32" else node.orelse
-    else:
-        children = list(ast.iter_child_nodes(node))
+    children = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.If) and (test := re.fullmatch(r"sys\.platform (==|!=) '(\w+)'", ast.unparse(node.test))):
+        children = node.body if (test[2] == system) == (test[1] == "==") else node.orelse
     if isinstance(node, ast.Import):
         yield from (name.name.partition(".")[0] for name in node.names)
     if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
