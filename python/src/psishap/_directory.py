@@ -68,11 +68,7 @@ class Directory:
 def _created() -> pathlib.Path:
     parent = tempfile.gettempdir()
     _sweep(parent)
-    path = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
-    if sys.platform != "win32" and len(os.fsencode(path)) > 90:  # the path of a socket has at most 107 bytes
-        os.rmdir(path)
-        path = tempfile.mkdtemp(prefix=_PREFIX, dir="/tmp")
-    return pathlib.Path(path)
+    return pathlib.Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
 
 
 def _locked(path: pathlib.Path) -> IO[bytes]:
