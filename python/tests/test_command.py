@@ -79,3 +79,12 @@ def test_sample(tmp_path):
     assert len(psishap.sample("synth1")) == 8000
     with pytest.raises(psishap.PsiError, match="synth1"):
         psishap.sample("no such table")
+
+
+def test_a_command_that_does_not_end(monkeypatch, tmp_path):
+    (tmp_path / "psi").write_text("#!/bin/sh\nexec sleep 60\n")
+    (tmp_path / "psi").chmod(0o700)
+    monkeypatch.setattr(_psi, "program", lambda: str(tmp_path / "psi"))
+    monkeypatch.setattr(_psi, "_TIMEOUT", 0.2)
+    with pytest.raises(_psi.PsiError, match="psi sample did not end within 0 s"):
+        _psi.run("sample", "bike")

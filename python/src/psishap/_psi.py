@@ -124,10 +124,16 @@ def failure(document: str | bytes, otherwise: str) -> PsiError:
         return PsiError(in_parameters(otherwise.strip()) or "psi failed without a message")
 
 
+_TIMEOUT = 3600.0  # seconds that a command may take; training has time_budget instead
+
+
 def run(*arguments: str) -> dict[str, Any]:
     """Run a command of the program with --json and return the document that it prints."""
     command = [program(), *arguments, "--json"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), stdin=subprocess.DEVNULL)
+    try:
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment(), stdin=subprocess.DEVNULL, timeout=_TIMEOUT)
+    except subprocess.TimeoutExpired as err:
+        raise PsiError(f"psi {arguments[0]} did not end within {_TIMEOUT:.0f} s", "give fewer rows") from err
     if done.returncode != 0:
         raise failure(done.stdout, done.stderr)
     document: dict[str, Any] = json.loads(done.stdout)
