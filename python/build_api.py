@@ -145,7 +145,10 @@ def code(name: str, given: list[str], returns: str | None = None) -> str:
 
 
 def markdown(text: str) -> str:
-    """Convert a docstring in numpydoc style to Markdown."""
+    """Convert a docstring in numpydoc style to Markdown. Examples, which are at its end, become a session of Python."""
+    text, found, examples = text.partition("\nExamples\n--------\n")
+    if found:
+        return f"{markdown(text)}\n\n**Examples**\n\n```pycon\n{examples.strip()}\n```"
     text = re.sub(r"  # doctest: \+SKIP", "", text)
     text = re.sub(r":\w+:`~?(?:psishap\.)?([^`]+)`", r"`\1`", text).replace("``", "`")
     out: list[str] = []
