@@ -50,15 +50,13 @@ func answerFrame(ctx context.Context, model *psi.Model, request frame) (frame, e
 		return frame{}, err
 	}
 	if q.Predict {
-		answer, err := predictRows(ctx, model, rows, q.Unknown)
+		answer, err := pass(ctx, model, psi.Spread, rows, q.Unknown)
 		if err != nil {
 			return frame{}, err
 		}
-		return arrays(request.id, predictionArrays(answer)...)
+		return arrays(request.id, predictionArrays(answer.Prediction())...)
 	}
-	e, err := model.Explain(ctx, rows.Source(), psi.ExplainOptions{
-		Unknown: q.Unknown, Output: q.Output, Interactions: q.Interactions, NoDoubt: q.NoDoubt, Game: q.Game, Reference: reference,
-	})
+	e, err := q.explain(ctx, model, rows, reference)
 	if err != nil {
 		return frame{}, err
 	}
@@ -112,16 +110,30 @@ func arrowTable(ctx context.Context, model *psi.Model, stream []byte) (*table.Ta
 	return table.ReadAll(ctx, source)
 }
 
-func predictRows(ctx context.Context, model *psi.Model, t *table.Table, unknown []string) (*psi.Prediction, error) {
+func (q *pipeRequest) explain(ctx context.Context, model *psi.Model, rows, reference *table.Table) (*explain.Explanation, error) {
+	how := psi.ExplainOptions{
+		Unknown: q.Unknown, Output: q.Output, Interactions: q.Interactions, NoDoubt: q.NoDoubt, Game: q.Game, Reference: reference,
+	}
+	if q.Interactions || q.NoDoubt || q.Game != "" || reference != nil {
+		return model.Explain(ctx, rows.Source(), how)
+	}
+	answer, err := pass(ctx, model, psi.Doubt, rows, q.Unknown) // a third faster for a single row
+	if err != nil {
+		return nil, err
+	}
+	return answer.Explanation(how)
+}
+
+func pass(ctx context.Context, model *psi.Model, depth psi.Depth, t *table.Table, unknown []string) (*psi.Answer, error) {
 	rows, err := model.Read(t, unknown...)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := model.Pass(ctx, psi.Spread, rows)
+	answers, err := model.Pass(ctx, depth, rows)
 	if err != nil {
 		return nil, err
 	}
-	return answers[0].Prediction(), nil
+	return answers[0], nil
 }
 
 // predictionArrays returns the numbers of a prediction; those that the model does not know are nil.

@@ -177,7 +177,14 @@ def test_a_killed_process_is_started_again_and_said(model):
 def test_killed_in_the_middle_of_a_call(model):
     table = table_of(200_000)
     want = model.predict(table.head(2000))
-    threading.Timer(0.2, lambda: os.kill(model._child.pid, signal.SIGKILL)).start()
+    process = model._child._process
+
+    def kill() -> None:
+        while process._last < 8:  # of 26 requests
+            time.sleep(0.001)
+        os.kill(process.pid, signal.SIGKILL)
+
+    threading.Thread(target=kill).start()
     with pytest.warns(RuntimeWarning, match="restarting it"):
         got = model.predict(table)
     assert len(got) == len(table)
