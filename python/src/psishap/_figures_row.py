@@ -37,7 +37,7 @@ def waterfall(e: Attributions, row: int, max_display: int | None, output: str | 
         ax.plot([at, at], [line - 0.31, line + 0.31], color=INK, linewidth=2)
         ax.annotate(_plain(at, view), (at, line), (6, 0), textcoords="offset points", va="center", fontsize=8.5, color=INK)
     features(ax, ["base", *names, "prediction"], [False, *greys, False])
-    ax.margins(x=0.12)
+    ax.margins(x=0.17)  # room for the numbers at both ends
     caption = "From the base at the top, each feature moves the prediction right (orange) or left (blue)."
     caption += f" Thin lines: {view.interval}." if view.interval else ""
     words(ax, title, _title(view), view.quantity, caption)
