@@ -27,7 +27,13 @@ def test_api_is_written_anew(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
-    ("page", "table", "least"), [("python/README.md", "bike", 1), ("docs/from-shap.md", "adult", 5), ("docs/from-ebm.md", "adult", 4)]
+    ("page", "table", "least"),
+    [
+        ("python/README.md", "bike", 2),
+        ("docs/from-shap.md", "adult", 6),
+        ("docs/from-ebm.md", "adult", 5),
+        ("docs/python-gallery.md", "adult", 1),
+    ],
 )
 def test_snippets(page, table, least, tmp_path, monkeypatch):
     if page == "docs/from-ebm.md":
@@ -41,9 +47,22 @@ def test_snippets(page, table, least, tmp_path, monkeypatch):
     known = {}
     for snippet in snippets:
         snippet = snippet.replace("n_estimators=500", "n_estimators=20")
-        snippet = snippet.replace("BoostingClassifier(random_state=0)", "BoostingClassifier(random_state=0, outer_bags=2, max_rounds=50)")
+        snippet = snippet.replace("ExplainableBoostingClassifier(", "ExplainableBoostingClassifier(outer_bags=2, max_rounds=50, ")
         exec(compile(snippet, page, "exec"), known)
         matplotlib.pyplot.close("all")
+
+
+def test_gallery_has_its_pictures():
+    """Each picture of the page exists and is small, and none is left over. shap's plot and psishap's stand side by side."""
+    page = ROOT / "docs" / "python-gallery.md"
+    names = re.findall(r"!\[[^]]+\]\(gallery/python/([^)]+)\)", page.read_text())
+    kept = {path.name: path for path in (page.parent / "gallery" / "python").iterdir()}
+    assert sorted(names) == sorted(kept)
+    assert sorted(name for name in names if name.endswith("-shap.png")) == sorted(
+        name.replace("-psishap.", "-shap.") for name in names if name.endswith("-psishap.png")
+    )
+    for path in kept.values():
+        assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size <= 60_000
 
 
 @pytest.mark.parametrize(
