@@ -99,36 +99,59 @@ func (p *program) pipe(ctx context.Context) error {
 		return err
 	}
 
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var answering sync.WaitGroup
-	defer answering.Wait()
-	computing := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var writing sync.Mutex
-	for {
-		request, err := readFrame(in)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := answerer{model: model, in: in, out: out, ended: make(chan error, 1), computing: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	a.running.Go(func() { a.next(ctx) })
+	err = <-a.ended
+	cancel() // nobody reads answers any more
+	a.running.Wait()
+	return err
+}
+
+// answerer answers the frames of a pipe.
+type answerer struct {
+	model     *psi.Model
+	in        *bufio.Reader
+	running   sync.WaitGroup
+	computing chan struct{} // limits the answers that are computed at a time
+	writing   sync.Mutex
+	out       *bufio.Writer
+	ended     chan error
+}
+
+// next reads a frame, starts the goroutine that reads the following one, and answers the frame itself. So a single
+// request waits for no other thread.
+func (a *answerer) next(ctx context.Context) {
+	request, err := readFrame(a.in)
+	if err != nil {
 		if errors.Is(err, io.EOF) {
-			cancel(nil) // nobody reads answers any more
-			return nil
+			err = nil
 		}
-		if err != nil {
-			return err
-		}
-		answering.Go(func() {
-			computing <- struct{}{}
-			answer, err := answerFrame(ctx, model, request)
-			<-computing
-			writing.Lock()
-			defer writing.Unlock()
-			if err != nil {
-				err = refuse(out, request.id, err)
-			} else {
-				err = writeFrame(out, answer)
-			}
-			if err != nil {
-				cancel(err)
-			}
-		})
+		a.end(err)
+		return
+	}
+	a.running.Go(func() { a.next(ctx) })
+	a.computing <- struct{}{}
+	answer, err := answerFrame(ctx, a.model, request)
+	<-a.computing
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	if err != nil {
+		err = refuse(a.out, request.id, err)
+	} else {
+		err = writeFrame(a.out, answer)
+	}
+	if err != nil {
+		a.end(err)
+	}
+}
+
+// end notes the first reason to end.
+func (a *answerer) end(err error) {
+	select {
+	case a.ended <- err:
+	default:
 	}
 }
 

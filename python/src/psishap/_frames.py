@@ -63,8 +63,9 @@ def renamed(frame: Frame, names: Sequence[str]) -> Frame:
 
 def complete(table: pa.Table, X: Frame, columns: Sequence[str], unknown: Collection[str] = ()) -> pa.Table:
     """Return the table of X if it has all columns of a model except unknown ones, else raise an error that names the first it lacks."""
+    found = set(table.column_names)
     for name in columns:
-        if name not in table.column_names and name not in unknown:
+        if name not in found and name not in unknown:
             near = suggestion(name, set(to_arrow(X).column_names).difference(columns))
             remedy = f"add it, with missing cells where it is not known, or pass unknown=[{name!r}]"
             raise PsiError(f"X lacks this column, which the model was trained on{near}", remedy, column=name)
@@ -87,10 +88,11 @@ def to_arrow(frame: Frame, names: Sequence[str] | None = None, *, trees: bool = 
         table = (frame.collect() if hasattr(frame, "collect") else frame).to_arrow()
     else:
         table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else pa.table(frame)
-    twice = [name for i, name in enumerate(table.column_names) if name in table.column_names[:i]]
-    if twice:
-        raise PsiError("two columns have the same name", "rename one of them", column=twice[0])
-    return pa.table({name: _plain(column, trees) for name, column in zip(table.column_names, table.columns)})
+    names = table.column_names
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise PsiError("two columns have the same name", "rename one of them", column=twice)
+    return pa.Table.from_arrays([_plain(column, trees) for column in table.columns], names)
 
 
 _FEW = 64  # rows of a frame that are faster to convert cell by cell

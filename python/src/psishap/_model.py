@@ -232,7 +232,8 @@ class Model(Stored):
         table, kinds = self._named(X), self._tree_kinds
         if kinds is not None:
             table = underscored(table, self.columns)
-        table = table.select([name for name in self.columns if name in table.column_names])
+        found = set(table.column_names)
+        table = table.select([name for name in self.columns if name in found])
         return table if kinds is None else as_trees(table, kinds)
 
     def _unknown(self, unknown: str | Sequence[str] | None) -> list[str]:
