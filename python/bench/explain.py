@@ -46,13 +46,12 @@ def program(*arguments: str) -> tuple[float, float]:
     return time.perf_counter() - clock, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def boosted(table: pd.DataFrame, target: str, columns: list[str]):
+def boosted(table: pd.DataFrame, model: psishap.Model):
     """LightGBM of 500 trees on the same table: what people have."""
     import lightgbm
 
-    x = table[columns].apply(lambda c: c if c.dtype.kind in "iufb" else c.astype("category"))
-    y = table[target]
-    kind = lightgbm.LGBMRegressor if y.dtype.kind == "f" else lightgbm.LGBMClassifier
+    x = table[model.columns].apply(lambda c: c if c.dtype.kind in "iufb" else c.astype("category"))
+    kind, y = lightgbm.LGBMClassifier if model.classes else lightgbm.LGBMRegressor, table[model.manifest["target"]]
     return kind(n_estimators=500, num_leaves=31, learning_rate=0.05, verbose=-1).fit(x, y), x
 
 
@@ -84,7 +83,7 @@ def main() -> None:
     def repeat(rows):
         return pd.concat([once] * (rows // len(once) + 1), ignore_index=True).head(rows)
 
-    trees, x = boosted(once, model.manifest["target"], model.columns)
+    trees, x = boosted(once, model)
 
     import shap
 

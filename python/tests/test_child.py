@@ -326,7 +326,7 @@ def test_the_row_of_an_error_counts_from_the_first_row(model, monkeypatch):
         model.predict(table_of(5))
     parts = list(model._input(table_of(20)).parts())[1:]
     with pytest.raises(psishap.PsiError, match="row 10"):
-        model._child.arrays(parts, {})
+        list(model._child._answers(parts, {}))
 
 
 def test_batches_stream(model):

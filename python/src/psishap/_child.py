@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from . import _psi
 from ._cells import Floats
 from ._process import Answer, Lost, Process
-from ._rows import Part, arrow_parts
+from ._rows import Part, Rows, arrow_parts
 
 _TOGETHER = 3  # concurrent requests of one call: psi computes one while others are encoded and decoded
 _RESTARTS = 2  # maximum restarts for one request
@@ -106,34 +106,45 @@ class Child:
                     raise _psi.PsiError(f"the psi process of this model {process.obituary()}: {err}") from err
         raise AssertionError
 
-    def arrays(self, parts: Iterable[Part], asked: Mapping[str, Any], reference: memoryview | None = None) -> dict[str, Floats]:
-        """Return the arrays that answer the rows, each of one dimension. The reference is an Arrow stream."""
+    def arrays(self, rows: Rows, asked: Mapping[str, Any], *, answer: int = 0, reference: memoryview | None = None) -> dict[str, Floats]:
+        """Return the arrays that answer the rows, each of one dimension. The answer to a row has so many bytes.
+
+        The reference is an Arrow stream.
+        """
+        parts: Iterable[Part] = rows.parts(answer)
         if reference is not None:
             parts = (part._replace(body=bytes(part.body) + bytes(reference)) for part in parts)
             asked = {**asked, "reference": len(reference)}
-        answers = [_arrays(answer) for _, answer in self._answers(parts, asked)]
-        if not answers:
+        all_rows: dict[str, Floats] = {}
+        for part, answered in self._answers(parts, asked):
+            found = _arrays(answered)
+            if part.rows == len(rows):
+                return found
+            for name, array in found.items():
+                each = len(array) // part.rows
+                if name not in all_rows:
+                    all_rows[name] = np.empty(each * len(rows))
+                all_rows[name][each * part.start : each * (part.start + part.rows)] = array
+        if not all_rows:
             raise _psi.PsiError("there are no rows", "give at least one row")
-        if len(answers) == 1:
-            return answers[0]
-        return {name: np.concatenate([answer.pop(name) for answer in answers]) for name in list(answers[0])}
+        return all_rows
 
     def stream(self, asked: Mapping[str, Any], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         """Yield explanations of batches in order as tables, with rows numbered through all batches. Few batches are in memory."""
-        for start, answer in self._answers(arrow_parts(batches), {"layout": "wide", **asked}):
+        for part, answer in self._answers(arrow_parts(batches), {"layout": "wide", **asked}):
             table = pa.ipc.open_stream(answer.body).read_all()
-            if start:
+            if part.start:
                 at = table.schema.get_field_index("row")
-                table = table.set_column(at, "row", pc.add(table.column(at), pa.scalar(start, table.schema.field(at).type)))
+                table = table.set_column(at, "row", pc.add(table.column(at), pa.scalar(part.start, table.schema.field(at).type)))
             yield table
 
-    def _answers(self, parts: Iterable[Part], asked: Mapping[str, Any]) -> Iterator[tuple[int, Answer]]:
-        """Yield the answers to parts of a table in order, with the number of their first row."""
+    def _answers(self, parts: Iterable[Part], asked: Mapping[str, Any]) -> Iterator[tuple[Part, Answer]]:
+        """Yield the parts of a table in order, each with its answer."""
 
-        def answer(part: Part) -> tuple[int, Answer]:
-            header = json.dumps({**asked, "numbers": part.numbers}).encode()
+        def answer(part: Part) -> tuple[Part, Answer]:
+            header = json.dumps({**asked, "numbers": part.rows if part.numbers else 0}).encode()
             try:
-                return part.start, self.ask(header, part.body)
+                return part, self.ask(header, part.body)
             except _psi.PsiError as err:
                 raise err.shifted(part.start) from None
 
@@ -143,7 +154,7 @@ class Child:
             yield from map(answer, first)
             return
         pool = concurrent.futures.ThreadPoolExecutor(_TOGETHER, "psishap")
-        waiting: collections.deque[concurrent.futures.Future[tuple[int, Answer]]] = collections.deque()
+        waiting: collections.deque[concurrent.futures.Future[tuple[Part, Answer]]] = collections.deque()
         try:
             for part in itertools.chain(first, parts):
                 waiting.append(pool.submit(answer, part))

@@ -33,7 +33,7 @@ def from_model(
     """Read the trees of a trained model, and return them as a psi model with the same predictions.
 
     Attributions are the exact Shapley values of these trees, not of a copy. Trees do not say how uncertain their attributions are, so
-    ``std``, ``lower`` and ``upper`` of explanations are NaN.
+    ``spread``, ``lower`` and ``upper`` of explanations are NaN, and ``doubt`` is None.
 
     A missing cell is a value for trees, with an attribution of its own. Only ``unknown`` of :meth:`Model.explain` makes a column absent.
     Columns are matched by name. A model that was trained on an array takes the columns of an array in order.

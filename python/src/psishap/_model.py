@@ -289,7 +289,7 @@ class Model(Stored):
     def _predicted(self, X: Frame, unknown: str | Sequence[str] | None) -> dict[str, Floats]:
         """Predict rows, as arrays: numbers with their deviations and ranges, or labels with their probabilities and scores."""
         names = self._unknown(unknown)
-        return self._child.arrays(self._input(X, names).parts(), asking(predict=True, unknown=names))
+        return self._child.arrays(self._input(X, names), asking(predict=True, unknown=names))
 
     def _labels(self, found: dict[str, Floats]) -> npt.NDArray[np.object_]:
         return np.array(self.classes, object)[found["label"].astype(np.intp)]

@@ -24,7 +24,8 @@ class Part(NamedTuple):
     """Rows of one request."""
 
     start: int  # number of the first row
-    numbers: int  # rows of 64-bit floats, column by column; 0 if the body is an Arrow stream
+    rows: int  # number of rows
+    numbers: bool  # whether the body contains 64-bit floats, column by column, instead of an Arrow stream
     body: bytes | memoryview
 
 
@@ -54,7 +55,7 @@ class Rows:
         size = _size(8 * self._cells.shape[1], answer)
         for start in range(0, len(self._cells), size):
             part = self._cells[start : start + size]
-            yield Part(start, len(part), np.ascontiguousarray(part.T).data.cast("B"))
+            yield Part(start, len(part), True, np.ascontiguousarray(part.T).data.cast("B"))
 
 
 def arrow_parts(batches: Iterable[pa.RecordBatch], answer: int = 0) -> Iterator[Part]:
@@ -64,7 +65,7 @@ def arrow_parts(batches: Iterable[pa.RecordBatch], answer: int = 0) -> Iterator[
         size = _size(batch.nbytes // max(1, batch.num_rows), answer)
         for at in range(0, batch.num_rows, size):
             part = batch.slice(at, size)
-            yield Part(start, 0, stream_of(part))
+            yield Part(start, part.num_rows, False, stream_of(part))
             start += part.num_rows
 
 

@@ -111,7 +111,7 @@ class Stored:
         each = 8 * outputs * (features**2 if asked.get("interactions") else 3 * features)
         reference = None if game is None or game.reference is None else stream_of(game.reference)
         header = asking(game=None if game is None else game.name, **asked)
-        return self._child.arrays(rows.parts(each), header, reference)
+        return self._child.arrays(rows, header, answer=each, reference=reference)
 
     @property
     def validation_by(self) -> str | None:
