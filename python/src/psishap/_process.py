@@ -46,6 +46,7 @@ class Process:
             bufsize=0,
             env=_psi.environment(),
             start_new_session=True,  # Ctrl-C must reach only this process
+            creationflags=_psi.GROUP,
         )
         assert self._popen.stdin is not None and self._popen.stdout is not None
         self._stdin, self._stdout = self._popen.stdin, self._popen.stdout

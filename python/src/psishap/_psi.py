@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -36,6 +37,13 @@ def program() -> str:
     if not path.exists():
         raise PsiError(f"{path} does not exist", "install the wheel, or run make wheel in the source tree")
     return str(path)
+
+
+# On Windows, a process of its own group does not get the Ctrl-C of this one. Elsewhere it has a session of its own.
+if sys.platform == "win32":
+    GROUP, INTERRUPT = subprocess.CREATE_NEW_PROCESS_GROUP, signal.CTRL_BREAK_EVENT
+else:
+    GROUP, INTERRUPT = 0, signal.SIGINT
 
 
 def environment() -> dict[str, str]:

@@ -7,7 +7,6 @@ import html
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import threading
@@ -59,6 +58,7 @@ def train(
                 stderr=subprocess.PIPE,
                 env=_psi.environment() | ({} if threads is None else {"GOMAXPROCS": str(threads)}),
                 start_new_session=True,  # Ctrl-C is passed on by this process
+                creationflags=_psi.GROUP,
             )  # fmt: skip
         assert process.stdin is not None and process.stderr is not None
         feeding = threading.Thread(target=_feed, args=(process.stdin, table), daemon=True)
@@ -151,7 +151,7 @@ def _watch(process: subprocess.Popen[bytes], stderr: IO[bytes], bar: _Bar) -> bo
             if interrupted:
                 raise
             interrupted = True
-            process.send_signal(signal.SIGINT)
+            process.send_signal(_psi.INTERRUPT)
             bar.tell("stopping and keeping the best model so far; press Ctrl-C again to discard it")
 
 
