@@ -88,11 +88,11 @@ def to_arrow(frame: Frame, names: Sequence[str] | None = None, *, trees: bool = 
         table = (frame.collect() if hasattr(frame, "collect") else frame).to_arrow()
     else:
         table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else pa.table(frame)
-    names = table.column_names
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
+    found = table.column_names
+    if len(set(found)) < len(found):
+        twice = next(name for i, name in enumerate(found) if name in found[:i])
         raise PsiError("two columns have the same name", "rename one of them", column=twice)
-    return pa.Table.from_arrays([_plain(column, trees) for column in table.columns], names)
+    return pa.Table.from_arrays([_plain(column, trees) for column in table.columns], found)
 
 
 _FEW = 64  # rows of a frame that are faster to convert cell by cell
