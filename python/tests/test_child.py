@@ -20,7 +20,7 @@ from conftest import slow, table_of, target_of
 from jupyter_client.manager import start_new_kernel
 
 import psishap
-from psishap import PsiRegressor, _child, _directory, _process, _rows
+from psishap import PsiRegressor, _child, _directory, _process, _psi, _rows
 
 
 def alive(pid: int) -> bool:
@@ -196,6 +196,15 @@ def test_a_lost_pipe(model):
     model._child._process._stdin.close()
     with pytest.warns(RuntimeWarning, match="restarting it"):
         np.testing.assert_array_equal(model.predict(table_of(20)), want)
+
+
+def test_a_program_that_does_not_start(model, monkeypatch, tmp_path):
+    model.close()
+    (tmp_path / "psi").write_text("#!/bin/sh\necho no memory >&2\nexit 3\n")
+    (tmp_path / "psi").chmod(0o700)
+    monkeypatch.setattr(_psi, "program", lambda: str(tmp_path / "psi"))
+    with pytest.raises(psishap.PsiError, match=r"ended with 3 \(last log line: no memory\) as it started"):
+        model.predict(table_of(5))
 
 
 def test_no_answer_in_time(model, monkeypatch):

@@ -60,6 +60,10 @@ class Process:
         self.closed = False
         try:
             self.manifest = self.exchange(b"{}", model).header
+        except Lost as err:
+            message = f"the psi process of this model {self.obituary()} as it started: {err}"
+            self.end()
+            raise _psi.PsiError(message) from err
         except BaseException:
             self.end()
             raise
@@ -91,7 +95,7 @@ class Process:
         """Send a request and return its answer. An error in the answer is raised."""
         try:
             answer = self._received(self._sent(header, body))
-        except (OSError, ValueError, AttributeError) as err:  # a pipe that is broken, or was closed by another thread
+        except (OSError, ValueError) as err:  # a pipe that is broken, or was closed by another thread
             self.kill()
             raise Lost(str(err)) from err
         except BaseException:  # Ctrl-C in the middle of a frame: nobody knows where the next one begins
