@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -88,25 +89,35 @@ def plan(
 
     The engine considers two names equal if ``same`` maps both to one.
     """
-    keep, unknown, columns = _names(keep), _names(unknown), model.columns
-    if names is not None:
-        for name in columns:
-            if name not in names and name not in unknown:
-                raise PsiError("the table has no such column, but the model uses it", f"add it, or pass unknown=[{name!r}]", column=name)
-        for name in keep:
-            if name not in names:
-                raise PsiError("the table has no such column, but keep names it", "keep a column of the table", column=name)
-    asked = asking(unknown=unknown, output=output)
-    schema = _schema(model, asked)
-    taken = {same(name) for name in schema.names}
+    with contextlib.closing(model):  # the workers compute; the next use of the model here starts its process again
+        keep, unknown = _names(keep), _names(unknown)
+        _check_names(model.columns, names, keep, unknown)
+        asked = asking(unknown=unknown, output=output)
+        schema = _schema(model, asked)
+        _check_kept(keep, schema.names, same)
+        columns = [name for name in model.columns if name not in unknown]
+        if not columns:
+            raise PsiError("all columns are unknown", "remove one from unknown=")
+        return Plan(model.digest, columns, keep, asked, schema, model._tree_kinds)
+
+
+def _check_names(columns: Sequence[str], names: Sequence[str] | None, keep: Sequence[str], unknown: Sequence[str]) -> None:
+    if names is None:
+        return
+    for name in columns:
+        if name not in names and name not in unknown:
+            raise PsiError("the table has no such column, but the model uses it", f"add it, or pass unknown=[{name!r}]", column=name)
+    for name in keep:
+        if name not in names:
+            raise PsiError("the table has no such column, but keep names it", "keep a column of the table", column=name)
+
+
+def _check_kept(keep: Sequence[str], names: Sequence[str], same: Callable[[str], str]) -> None:
+    taken = {same(name) for name in names}
     for name in keep:
         if same(name) in taken:
             raise PsiError("explanations have a column of this name, or it is kept twice", "keep a copy under another name", column=name)
         taken.add(same(name))
-    columns = [name for name in columns if name not in unknown]
-    if not columns:
-        raise PsiError("all columns are unknown", "remove one from unknown=")
-    return Plan(model.digest, columns, keep, asked, schema, model._tree_kinds)
 
 
 def _schema(model: Model, asked: dict[str, Any]) -> pa.Schema:
