@@ -408,6 +408,7 @@ def _() -> None:
     finally:
         sys.stderr = err
     assert re.search(r"R²|error", said.strip().splitlines()[-1]), said
+    assert "how the columns are read" in said and "psi explain" not in said and ".psi" not in said, said
 
 
 @habit("drop=['day'], n_jobs=1")

@@ -63,7 +63,7 @@ def train(
         assert process.stdin is not None and process.stderr is not None
         feeding = threading.Thread(target=_feed, args=(process.stdin, table), daemon=True)
         feeding.start()
-        bar = _Bar(verbose)
+        bar = _Bar(verbose, f"{out} predicts")
         try:
             interrupted = _watch(process, process.stderr, bar)
         except BaseException:
@@ -171,8 +171,9 @@ _STAGES = {
 class _Bar:
     """Show progress and the remaining time in a terminal or a notebook. Collect messages (``words``) and ``warnings``."""
 
-    def __init__(self, verbose: bool | None):
+    def __init__(self, verbose: bool | None, summary: str):
         self._notes = bool(verbose)
+        self._summary, self._summed_up = summary, False  # how the program's summary starts, which the line after fit replaces
         self._display: Any = None
         self._terminal = self._notebook = False
         self._width = 0
@@ -187,7 +188,8 @@ class _Bar:
     def hear(self, line: str) -> None:
         if not line.startswith("{"):
             self.words = (self.words + line)[-4000:]
-            if self._notes:
+            self._summed_up = self._summed_up or line.startswith(self._summary)
+            if self._notes and not self._summed_up:
                 self.tell(_psi.in_parameters(line.rstrip("\n")))
             return
         said = json.loads(line)
