@@ -117,7 +117,7 @@ func (q *pipeRequest) explain(ctx context.Context, model *psi.Model, rows, refer
 	if q.Interactions || q.NoDoubt || q.Game != "" || reference != nil {
 		return model.Explain(ctx, rows.Source(), how)
 	}
-	answer, err := pass(ctx, model, psi.Doubt, rows, q.Unknown) // a third faster for a single row
+	answer, err := pass(ctx, model, psi.Doubt, rows, q.Unknown) // without the pipeline of chunks, which a single request does not need
 	if err != nil {
 		return nil, err
 	}

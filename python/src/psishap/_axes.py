@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ._choices import nearest
 
 ROWS, FEATURES, OUTPUTS = range(3)
 
@@ -55,10 +56,9 @@ def position(name: str, names: Sequence[str], what: str) -> int:
 
 def unknown(name: str, names: Sequence[str], what: str) -> str:
     """Return the message for a name that does not exist, with the name that is nearest to it."""
-    folded = {known.casefold(): known for known in names}
-    near = difflib.get_close_matches(name.casefold(), folded, 1)
-    if near:
-        return f"there is no {what} {name!r}: did you mean {folded[near[0]]!r}?"
+    near = nearest(name, names)
+    if near is not None:
+        return f"there is no {what} {name!r}: did you mean {near!r}?"
     listed = ", ".join(map(repr, names[:10])) + (", …" if len(names) > 10 else "")
     return f"there is no {what} {name!r}: the {what}s are {listed}"
 

@@ -25,7 +25,7 @@ from ._rows import Part, Rows, arrow_parts
 
 _TOGETHER = 3  # concurrent requests of one call: psi computes one while others are encoded and decoded
 _RESTARTS = 2  # maximum restarts for one request
-_RUNNING = 4  # maximum processes; the one used last keeps running, also if its model is gone
+_RUNNING = 4  # maximum number of processes: those used last, even if their models are gone
 
 
 class Child:

@@ -32,7 +32,14 @@ def check_columns(parameter: str, names: Iterable[str], columns: Iterable[str]) 
             raise PsiError(f"{parameter} names a column that X does not have{suggestion(name, columns)}", "check the spelling", column=name)
 
 
-def suggestion(name: object, names: Iterable[str]) -> str:
+def nearest(name: object, names: Iterable[object]) -> str | None:
+    """Return the name that resembles a name most, in upper or lower case; None if none does."""
+    folded = {str(known).casefold(): str(known) for known in names}
+    near = difflib.get_close_matches(str(name).casefold(), folded, 1)
+    return folded[near[0]] if near else None
+
+
+def suggestion(name: object, names: Iterable[object]) -> str:
     """Return ``; did you mean …?`` if a name resembles one of others, else an empty text."""
-    near = difflib.get_close_matches(str(name), [str(n) for n in names], 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, names)
+    return "" if near is None else f"; did you mean {near!r}?"

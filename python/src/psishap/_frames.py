@@ -95,7 +95,7 @@ def to_arrow(frame: Frame, names: Sequence[str] | None = None, *, trees: bool = 
     return pa.Table.from_arrays([_plain(column, trees) for column in table.columns], found)
 
 
-_FEW = 64  # rows of a frame that are faster to convert cell by cell
+_FEW = 64  # maximum rows of a frame to convert cell by cell, which takes half the time for one row and as long for 100
 
 
 def _of_pandas(frame: Any) -> pa.Table:
