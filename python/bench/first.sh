@@ -10,7 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Python and the tools of the system alone: neither Go nor a compiler.
 mkdir "$scratch/bin"
-for tool in env rm sed uname; do ln -s "$(command -v "$tool")" "$scratch/bin/"; done
+for tool in env grep rm sed uname; do ln -s "$(command -v "$tool")" "$scratch/bin/"; done
 "$python3" -m venv "$scratch/venv"
 export PATH=$scratch/venv/bin:$scratch/bin
 for absent in go gcc cc; do
