@@ -33,8 +33,11 @@ def check_columns(parameter: str, names: Iterable[str], columns: Iterable[str]) 
 
 
 def nearest(name: object, names: Iterable[object]) -> str | None:
-    """Return the name that resembles a name most, in upper or lower case; None if none does."""
-    folded = {str(known).casefold(): str(known) for known in names}
+    """Return the name that resembles a name most, if need be in another case; None if none does."""
+    known = [str(n) for n in names]
+    if near := difflib.get_close_matches(str(name), known, 1):
+        return near[0]
+    folded = {n.casefold(): n for n in known}
     near = difflib.get_close_matches(str(name).casefold(), folded, 1)
     return folded[near[0]] if near else None
 
