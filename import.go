@@ -303,7 +303,7 @@ func (i *importing) build(format string) (*Model, error) {
 	m := &Model{ensemble: ensemble, manifest: Manifest{
 		Target: i.Target, Columns: i.fields, Groups: []Group{}, Missing: []string{}, Encoder: encoder, Settings: Settings{Head: string(form.Trees), Bins: importedBins}, Nodes: []int{},
 		Metrics: map[string]float64{}, Imported: imported,
-		Provenance: Provenance{Psi: Version, Revision: Revision(), Data: i.dataDigest(), ValidationRows: i.rows, Validation: "the rows given to import", Backend: Native},
+		Provenance: Provenance{Psi: Version(), Revision: Revision(), Data: i.dataDigest(), ValidationRows: i.rows, Validation: "the rows given to import", Backend: Native},
 	}}
 	if m.manifest.Scale, err = i.scale(ensemble.NewGame(imported.absent()).Empty()); err != nil {
 		return nil, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -226,7 +225,7 @@ func (t *training) manifest(schema *table.Schema) Manifest {
 		Missing: slices.Clone(t.Missing), Encoder: t.in.Encoder, Settings: t.settings,
 		SharedSigma: t.in.Target.Outputs() > 1,
 		Provenance: Provenance{
-			Psi: Version, Revision: Revision(), Data: t.in.Digest,
+			Psi: Version(), Revision: Revision(), Data: t.in.Digest,
 			TrainingRows: t.in.Training.Len(), ValidationRows: t.in.Validation.Len(), Validation: t.validation(),
 			Seed: t.Seed, Backend: t.backendName(), CPU: t.cpu, Effort: t.effort(),
 		},
@@ -262,22 +261,6 @@ func (t *training) validation() string {
 		text += validationBy + t.ValidationBy
 	}
 	return text
-}
-
-// Revision returns the source revision that the program was built from; "" if unknown.
-func Revision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	of := map[string]string{}
-	for _, s := range info.Settings {
-		of[s.Key] = s.Value
-	}
-	if of["vcs.modified"] == "true" {
-		return of["vcs.revision"] + " and changes"
-	}
-	return of["vcs.revision"]
 }
 
 const maxMissing = 1000

@@ -251,7 +251,7 @@ func (m *Model) mixtureManifest() Manifest {
 		Task: m.manifest.Task, Target: m.manifest.Target, Scale: m.manifest.Scale, Columns: m.manifest.Columns, LeftOut: m.manifest.LeftOut, Groups: m.manifest.Groups,
 		Weight: m.manifest.Weight, WeightReading: m.manifest.WeightReading, Missing: m.manifest.Missing, Encoder: m.manifest.Encoder,
 		Settings: Settings{Head: string(form.Mixture), Bins: m.manifest.Encoder.Bins}, Nodes: []int{}, SharedSigma: m.manifest.SharedSigma, Metrics: map[string]float64{}, Mixture: &Mixture{},
-		Provenance: Provenance{Psi: Version, Revision: Revision(), TrainingRows: from.TrainingRows, Validation: "the rows given to mix", Backend: Native},
+		Provenance: Provenance{Psi: Version(), Revision: Revision(), TrainingRows: from.TrainingRows, Validation: "the rows given to mix", Backend: Native},
 	}
 }
 

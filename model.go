@@ -406,7 +406,7 @@ func (m *Model) ExportONNX(w io.Writer) error {
 	file := onnx.Model{
 		Network: config, Members: m.members, Units: units,
 		Encoder: m.manifest.Encoder, Columns: m.places, Places: m.own.places, Missing: m.manifest.Missing,
-		Name: "psi", Version: Version, Metadata: about,
+		Name: "psi", Version: Version(), Metadata: about,
 	}
 	content, err := file.Bytes()
 	if err != nil {

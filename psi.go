@@ -30,9 +30,6 @@ import (
 	"github.com/psi-shapley/psi/internal/encode"
 )
 
-// Version is the version of this program. Model files record it.
-const Version = "0.1.0"
-
 // Config configures Train. Only Target is required; other zero values select the measured defaults.
 type Config struct {
 	Target string // column to predict

@@ -1,13 +1,50 @@
-"""Put the program psi into the wheel, and tag the wheel with the platform that the program was built for.
+"""Put the program psi into the wheel, and give the wheel the program's version and platform.
 
 The environment variable PSI_PROGRAM is the path of the program. The default is src/psishap/bin/psi.
 """
 
 import os
 import pathlib
+import re
 import struct
+import subprocess
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+STAGES = {"alpha": "a", "beta": "b", "rc": "rc"}
+
+
+def program() -> pathlib.Path:
+    """Return the path of the program for the wheel."""
+    path = pathlib.Path(__file__).parent / os.environ.get("PSI_PROGRAM", "src/psishap/bin/psi")
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist: run make wheel, which builds it first")
+    return path
+
+
+def version() -> str:
+    """Return the version of the program, which Go took from the tag of the source, in Python's form."""
+    build = subprocess.run(["go", "version", "-m", str(program())], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
+    found = re.search(r"^\tmod\tgithub\.com/psi-shapley/psi\t(\S+)", build, re.M)
+    return python_version(found[1] if found else "(devel)")
+
+
+def python_version(version: str) -> str:
+    """Return a version of Go in Python's form: v0.2.1-0.20261118005812-5221a5d0c1de is 0.2.1.dev20261118005812+5221a5d0c1de.
+
+    Python sorts a development version before its release, Go a revision after its tag: what follows rc.1 precedes rc2.
+    """
+    if version == "(devel)":
+        return "0.dev0"
+    form = r"v(\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.(\d+))?(?:[-.](?:0\.)?(\d{14})-([0-9a-f]{12}))?(\+dirty)?"
+    parts = re.fullmatch(form, version)
+    if not parts:
+        raise ValueError(f"{version} has no form in Python: use tags such as v0.2.0 and v0.2.0-rc.1")
+    number, stage, count, time, revision, changed = parts.groups()
+    before = STAGES[stage] + str(int(count) + bool(time)) if stage else ""
+    local = ".".join(filter(None, [revision, changed and "dirty"]))
+    return number + before + (f".dev{time}" if time else "") + (f"+{local}" if local else "")
 
 
 def platform_tag(program: bytes) -> str:
@@ -62,9 +99,7 @@ class Program(BuildHookInterface):
     def initialize(self, version, build_data):
         if self.target_name != "wheel":
             raise RuntimeError("psishap has no source distribution: the program inside needs the whole repository; run make wheels there")
-        path = pathlib.Path(self.root, os.environ.get("PSI_PROGRAM", "src/psishap/bin/psi"))
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist: run make wheel, which builds it first")
+        path = program()
         with path.open("rb") as file:
             head = file.read(1 << 16)
         try:

@@ -55,7 +55,7 @@ func writePage(w io.Writer, kind, title string, content any) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, page, psi.Version, digest(script), digest(style), html.EscapeString(title), style, kind, document, script)
+	_, err = fmt.Fprintf(w, page, psi.Version(), digest(script), digest(style), html.EscapeString(title), style, kind, document, script)
 	return err
 }
 

@@ -188,7 +188,7 @@ func document(routes []*route, secured bool) *huma.OpenAPI {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	d := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
-		Info:    &huma.Info{Title: "psi", Version: psi.Version, Description: "Predictions with the Shapley attribution of every column, as mean and standard deviation."},
+		Info:    &huma.Info{Title: "psi", Version: psi.Version(), Description: "Predictions with the Shapley attribution of every column, as mean and standard deviation."},
 		Components: &huma.Components{
 			Schemas:         schemas,
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}},

@@ -127,7 +127,7 @@ func present(list ...string) []string {
 
 // openObservers opens the explanation log and the traces.
 func (s *Server) openObservers(ctx context.Context) (err error) {
-	traces, err := observe.OpenTraces(ctx, observe.TraceOptions{Endpoint: s.config.OTLP, Version: psi.Version, Report: s.report})
+	traces, err := observe.OpenTraces(ctx, observe.TraceOptions{Endpoint: s.config.OTLP, Version: psi.Version(), Report: s.report})
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func serverMetadata() wire.ServerMetadata {
-	return wire.ServerMetadata{Name: "psi", Version: psi.Version, Extensions: []string{"binary_tensor_data", "model_configuration", "model_repository", "statistics"}}
+	return wire.ServerMetadata{Name: "psi", Version: psi.Version(), Extensions: []string{"binary_tensor_data", "model_configuration", "model_repository", "statistics"}}
 }
 
 // headerLength is the header that states how many bytes of a body are JSON, before binary tensors.
@@ -40,7 +40,7 @@ func (x *exchange) ready() error {
 func (x *exchange) serverMetadata() error { return x.json(serverMetadata()) }
 
 func (x *exchange) psiVersion() error {
-	return x.answer("text/plain; charset=utf-8", []byte(psi.Version))
+	return x.answer("text/plain; charset=utf-8", []byte(psi.Version()))
 }
 
 // version leases the version that the path names.

@@ -41,7 +41,7 @@ func docsCommand() *cobra.Command {
 				if err := os.MkdirAll(args[0], 0o777); err != nil {
 					return err
 				}
-				return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "psi " + psi.Version, Manual: "psi"}, args[0])
+				return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "psi " + psi.Version(), Manual: "psi"}, args[0])
 			},
 		},
 	)

@@ -35,11 +35,7 @@ that does not work it gives the reason and what to install.`,
 
 // diagnosis is the JSON document of doctor.
 type diagnosis struct {
-	Schema   string         `json:"schema"`
-	Version  string         `json:"version"`
-	Revision *string        `json:"revision"`
-	Go       string         `json:"go"`
-	System   string         `json:"system"`
+	build
 	CPUs     int            `json:"cpus"`
 	Memory   *int64         `json:"memory_bytes"`
 	Backends []backendState `json:"backends"`
@@ -56,13 +52,8 @@ type backendState struct {
 }
 
 func (p *program) doctor(ctx context.Context, asJSON bool) error {
-	d := diagnosis{
-		Schema: "psi.doctor/v1", Version: psi.Version, Go: runtime.Version(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(), Memory: memory(),
-	}
-	if r := psi.Revision(); r != "" {
-		d.Revision = &r
-	}
+	d := diagnosis{build: described(), CPUs: runtime.NumCPU(), Memory: memory()}
+	d.Schema = "psi.doctor/v1"
 	for _, name := range []psi.Backend{psi.Native, psi.Go, psi.ONNX, psi.XLA} {
 		state, err := examine(ctx, name)
 		if err != nil {

@@ -15,8 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-
-	"github.com/psi-shapley/psi"
 )
 
 func main() { os.Exit(start()) }
@@ -111,8 +109,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 	root.Flags().BoolVarP(&asksVersion, "version", "v", false, "version for psi")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if asksVersion {
-			_, err := fmt.Fprintln(p.stdout, "psi", version())
-			return err
+			return p.printVersion()
 		}
 		if asJSON {
 			return &usageError{"the command is missing", "psi --help lists the commands"}
@@ -138,7 +135,7 @@ Exit codes: 0 success, 1 failure, 2 wrong usage.`,
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(p.doctorCommand(), p.pipeCommand(), docsCommand())
+	root.AddCommand(p.doctorCommand(), p.versionCommand(), p.pipeCommand(), docsCommand())
 	p.addCompletions(root)
 	return root
 }
@@ -171,11 +168,4 @@ func (p *program) document(content any) error {
 	encoder := json.NewEncoder(p.stdout)
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(content)
-}
-
-func version() string {
-	if r := psi.Revision(); r != "" {
-		return psi.Version + " (revision " + r + ")"
-	}
-	return psi.Version
 }

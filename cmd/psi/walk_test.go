@@ -96,7 +96,13 @@ func TestHelp(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"help"}} {
 		wantText(t, mustRun(t, args...).stdout, "psi trains a neural network on a table", "explain", "train")
 	}
-	wantText(t, mustRun(t, "--version").stdout, "psi 0.")
+	wantText(t, mustRun(t, "version").stdout, "psi devel") // tests are built without a version
+	if mustRun(t, "--version").stdout != mustRun(t, "version").stdout {
+		t.Error("version and --version differ")
+	}
+	if d := wantJSON(t, mustRun(t, "version", "--json"), "psi.version/v1"); d["version"] != "devel" || d["go"] == "" {
+		t.Errorf("%v", d)
+	}
 	wantText(t, mustRun(t, "completion", "bash").stdout, "psi")
 	wantText(t, mustRun(t, "train", "--help-config").stdout, "channels", "docs/adr/", "members")
 	settings := wantJSON(t, mustRun(t, "train", "--help-config", "--json"), "psi.settings/v1")
