@@ -4,7 +4,7 @@
 # make docs      the command reference in docs/cli.md, man pages in bin/man
 # make install   the program, its manual pages and completions, below PREFIX (/usr/local), itself below DESTDIR if that is set
 # make wheel     python/dist/psishap-*.whl for this machine, with the program inside
-# make wheels    the same for Linux, macOS and Windows, on x86-64 and ARM
+# make release   dist/, all that people install for Linux, macOS and Windows on x86-64 and ARM, signed with KEY
 # make notices   python/THIRD_PARTY_NOTICES.txt, the licences of what is inside the program
 # make web       the viewer of reports, from web/ into report/viewer
 # make check     all that CI runs
@@ -18,7 +18,7 @@ TAGS := grpcnotrace
 BUILD = go build -tags $(TAGS) -ldflags '-s -w'
 TOOL := go tool -modfile=tools/go.mod
 
-.PHONY: build docs install wheel wheels notices web check test lint fmt clean psi-onnx psi-cloud bin/psi
+.PHONY: build docs install wheel release notices web check test lint fmt clean psi-onnx psi-cloud bin/psi
 
 build: bin/psi bin/psi-static
 
@@ -54,20 +54,13 @@ install: bin/psi
 	bin/psi completion zsh >$(ROOT)/share/zsh/site-functions/_psi
 	bin/psi completion fish >$(ROOT)/share/fish/vendor_completions.d/psi.fish
 
-PIP_WHEEL = python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir python/dist ./python
-PLATFORMS = linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64 windows-arm64
-
 wheel:
 	CGO_ENABLED=0 $(BUILD) -o python/src/psishap/bin/psi ./cmd/psi
 	rm -rf python/dist
-	$(PIP_WHEEL)
+	python3 -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir python/dist ./python
 
-wheels:
-	rm -rf python/dist
-	set -e; for platform in $(PLATFORMS); do \
-		CGO_ENABLED=0 GOOS=$${platform%-*} GOARCH=$${platform#*-} $(BUILD) -o bin/psi-$$platform ./cmd/psi; \
-		PSI_PROGRAM=$(CURDIR)/bin/psi-$$platform $(PIP_WHEEL); \
-	done
+release:
+	scripts/release/run $(KEY)
 
 notices:
 	python3 python/build_notices.py >python/THIRD_PARTY_NOTICES.txt

@@ -98,7 +98,7 @@ class Program(BuildHookInterface):
 
     def initialize(self, version, build_data):
         if self.target_name != "wheel":
-            raise RuntimeError("psishap has no source distribution: the program inside needs the whole repository; run make wheels there")
+            raise RuntimeError("psishap has no source distribution: the program inside needs the whole repository; run make wheel there")
         path = program()
         with path.open("rb") as file:
             head = file.read(1 << 16)
