@@ -5,7 +5,7 @@
 # make install   the program, its manual pages and completions, below PREFIX (/usr/local), itself below DESTDIR if that is set
 # make wheel     python/dist/psishap-*.whl for this machine, with the program inside
 # make release   dist/, all that people install for Linux, macOS and Windows on x86-64 and ARM, signed with KEY
-# make notices   python/THIRD_PARTY_NOTICES.txt, the licences of what is inside the program
+# make notices   THIRD_PARTY_NOTICES.txt, the licences of what is inside the program; .ci/notices checks them
 # make web       the viewer of reports, from web/ into report/viewer
 # make check     all that CI runs
 # make test      the tests alone
@@ -63,7 +63,8 @@ release:
 	scripts/release/run $(KEY)
 
 notices:
-	python3 python/build_notices.py >python/THIRD_PARTY_NOTICES.txt
+	cd web && npm install --no-save
+	python3 scripts/notices/write.py >THIRD_PARTY_NOTICES.txt
 
 web:
 	cd web && npm install --no-save && npm run build
