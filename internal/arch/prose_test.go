@@ -93,10 +93,10 @@ var american = []rule{
 // held reports whether the rules are about a file: pages for users and contributors, and code whose strings users read.
 func held(f file) bool {
 	switch dir := path.Dir(f.path); {
-	case f.path == "README.md", f.path == "python/README.md":
-		return true
-	case dir == "docs":
-		return path.Ext(f.path) == ".md"
+	case dir == ".", dir == "docs", dir == ".github", f.path == "python/README.md":
+		if path.Ext(f.path) == ".md" {
+			return true
+		}
 	}
 	return f.ast != nil && !f.isTest() && !ast.IsGenerated(f.ast)
 }
