@@ -44,7 +44,7 @@ func run(ctx context.Context, program string) error {
 		return fmt.Errorf("faults in THIRD_PARTY_NOTICES.txt: %d; run make notices, look at what changed, and commit it", len(faults))
 	}
 	fmt.Printf("modules in the programs: %d; of them in psi-cloud alone: %d\n", len(inside.modules), inside.countCloud())
-	fmt.Printf("modules in the module graph and not in the programs: %d: %s\n", len(inside.unlinked), strings.Join(inside.unlinked, " "))
+	fmt.Printf("modules in the module graph and not in the programs: %d\n", len(inside.unlinked))
 	fmt.Printf("packages of the viewer: %d; its build records %d\n", len(inside.viewer), len(inside.bundled))
 	fmt.Printf("fonts: %s\n", strings.Join(inside.fonts, ", "))
 	fmt.Printf("licences: %s\n", licences)
