@@ -34,7 +34,11 @@ class Parser:
 
     def parseDocument(self, lines: list[str]) -> etree.ElementTree:
         html = self.markdown.render("\n".join(lines))
-        return etree.ElementTree(etree.fromstring(f"<div>{html}</div>"))
+        root = etree.fromstring(f"<div>{html}</div>")
+        for cell in root.iter("th"):
+            if not "".join(cell.itertext()).strip():
+                cell.tag = "td"  # a heading without words confuses screen readers
+        return etree.ElementTree(root)
 
 
 class CommonMark(Extension):

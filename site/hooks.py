@@ -136,3 +136,11 @@ def decisions(directory: Path) -> str:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     links.name = page.file.src_uri
     return markdown
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Names the theme's search dialogue, for screen readers."""
+    unnamed = 'data-md-component="search" role="dialog"'
+    if output.count(unnamed) != 1:
+        raise PluginError("the theme has changed: its search dialogue is not found")
+    return output.replace(unnamed, unnamed + ' aria-label="Search"')
