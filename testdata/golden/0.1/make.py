@@ -4,7 +4,7 @@
     make.py PSI_OF_0.1 DIRECTORY
 
 The files here were made at revision 099bb92 (psi 0.1.0) with ONNX Runtime 1.30.0 on one CPU. They are kept as they are: later programs must
-read them and give the same answers (TestFormat1).
+read them and give the same answers (TestGolden). Since then the answers have moved to answers, and commands.json has their commands.
 """
 
 import csv
