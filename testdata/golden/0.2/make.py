@@ -4,7 +4,8 @@
     make.py PSI_OF_0.2 DIRECTORY
 
 The files here were made at revision 5221a5d, which still called itself 0.1.0, on one CPU with AVX-512. They are kept as they are: later
-programs must read them and give the same answers (TestGolden). commands.json has the command of each answer.
+programs must read them and give the same answers (TestGolden). commands.json has the command of each answer. documents.json has the
+JSON documents of commands that train or write files, whose form is kept (TestGoldenDocuments); OUT is a directory.
 """
 
 import base64
@@ -14,6 +15,7 @@ import math
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -242,10 +244,42 @@ def mixture() -> None:
         (directory / name).unlink()
 
 
+def documents() -> None:
+    sets = [f"--set={key}={value}" for key, value in (SETTINGS | {"steps": 30, "bags": 2}).items()]
+    kept = []
+    with tempfile.TemporaryDirectory() as out:
+        for command in (
+            ["sample", "synth1", "--rows=240", "--truth=OUT/truth.csv", "-o", "OUT/t.csv"],
+            ["sample", "bike", "--rows=10", "-o", "OUT/bike.csv"],
+            ["train", "--help-config"],
+            ["train", "OUT/t.csv", "--target=y", *sets, "-o", "OUT/m.psi"],
+            ["cv", "OUT/t.csv", "--target=y", "--folds=2", *sets],
+            ["recalibrate", "OUT/m.psi", "OUT/t.csv", "-o", "OUT/r.psi"],
+            ["import", "trees.json", "--target=y", "--classes=no,yes", "-o", "OUT/i.psi"],
+            ["explain", "OUT/m.psi", "OUT/t.csv", "-o", "OUT/e.csv"],
+            ["predict", "OUT/m.psi", "OUT/t.csv", "-o", "OUT/p.csv"],
+            ["evaluate", "product.psi", "rows-two.csv", "--threshold=0.5"],
+            ["plot", "bar", "OUT/m.psi", "OUT/t.csv", "--data=OUT/bar.csv", "-o", "OUT/bar.svg"],
+            ["report", "OUT/m.psi", "OUT/t.csv", "-o", "OUT/r.html"],
+            ["export", "onnx", "OUT/m.psi", "-o", "OUT/m.onnx"],
+            ["batch", "run", "OUT/m.psi", "OUT/t.csv", "OUT/batch"],
+            ["batch", "status", "OUT/batch"],
+            ["doctor"],
+            ["predict", "OUT/absent.psi", "OUT/t.csv"],
+            ["predict", "--no-such-flag"],
+        ):
+            command.append("--json")
+            ran = subprocess.run([psi, *(word.replace("OUT", out) for word in command)], cwd=directory, stdout=subprocess.PIPE, text=True)
+            kept.append({"command": command, "code": ran.returncode, "document": json.loads(ran.stdout.replace(out, "OUT"))})
+    (directory / "documents.json").write_text(json.dumps(kept, indent=1) + "\n")
+
+
 (directory / "answers").mkdir(parents=True, exist_ok=True)
 networks()
 forests()
 mixture()
+forest("catboost", "two classes")
+documents()
 (directory / "commands.json").write_text(json.dumps(commands, indent=1) + "\n")
 for pattern in ("training-*.csv", "later.csv", "holdout.csv"):
     for path in directory.glob(pattern):
