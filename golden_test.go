@@ -72,3 +72,21 @@ func usedKeys(of reflect.Type, document any, used map[string]bool) {
 		}
 	}
 }
+
+// Only the build that wrote a checkpoint continues it: another version or revision may train another model.
+func TestCheckpointsBelongToOneBuild(t *testing.T) {
+	of := func(version, revision string) string {
+		mark, err := fingerprint(Manifest{Provenance: Provenance{Psi: version, Revision: revision, Backend: Native}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mark
+	}
+	mine := of("0.2.0", "a")
+	if again := of("0.2.0", "a"); again != mine {
+		t.Error("two fingerprints of one build")
+	}
+	if mine == of("0.2.1", "a") || mine == of("0.2.0", "b") {
+		t.Error("one fingerprint of two builds")
+	}
+}

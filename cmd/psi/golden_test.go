@@ -91,6 +91,25 @@ func TestGoldenDocuments(t *testing.T) {
 	}
 }
 
+// A batch that a later version planned in another format is refused, and left as it is.
+func TestNewerBatchIsRefused(t *testing.T) {
+	out := t.TempDir()
+	job := filepath.Join(out, "_psi", "job.json")
+	if err := os.Mkdir(filepath.Dir(job), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const planned = `{"schema":"psi.batch/v2"}`
+	write(t, job, planned)
+	for _, command := range []string{"status", "resume"} {
+		if o := run(t, "batch", command, out); o.code != failed || !strings.Contains(o.stderr, `is "psi.batch/v2", which this version of psi does not know`) {
+			t.Errorf("%s: exit %d\n%s", command, o.code, o.stderr)
+		}
+	}
+	if content, err := os.ReadFile(job); err != nil || string(content) != planned {
+		t.Errorf("the plan is now %q, %v", content, err)
+	}
+}
+
 // golden compares an answer with a kept one.
 type golden struct {
 	name  string
