@@ -91,6 +91,35 @@ func TestGoldenDocuments(t *testing.T) {
 	}
 }
 
+// No command and no flag is gone.
+func TestGoldenFlags(t *testing.T) {
+	paths, err := filepath.Glob("../../testdata/golden/*/flags.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d versions, %v", len(paths), err)
+	}
+	root := (&program{}).rootCommand()
+	root.InitDefaultCompletionCmd("psi")
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(content)) {
+			name, flag, _ := strings.Cut(strings.TrimSpace(line), " --")
+			command, _, err := root.Find(strings.Fields(name)[1:])
+			if err != nil || command.CommandPath() != name {
+				t.Errorf("%s: there is no %s", path, name)
+				continue
+			}
+			command.InitDefaultHelpFlag()
+			command.InitDefaultVersionFlag()
+			if command.Flags().Lookup(flag) == nil && command.InheritedFlags().Lookup(flag) == nil {
+				t.Errorf("%s: %s has no --%s", path, name, flag)
+			}
+		}
+	}
+}
+
 // A batch that a later version planned in another format is refused, and left as it is.
 func TestNewerBatchIsRefused(t *testing.T) {
 	out := t.TempDir()

@@ -5,7 +5,8 @@
 
 The files here were made at revision 5221a5d, which still called itself 0.1.0, on one CPU with AVX-512. They are kept as they are: later
 programs must read them and give the same answers (TestGolden). commands.json has the command of each answer. documents.json has the
-JSON documents of commands that train or write files, whose form is kept (TestGoldenDocuments); OUT is a directory.
+JSON documents of commands that train or write files, whose form is kept (TestGoldenDocuments); OUT is a directory. flags.txt has all flags
+(TestGoldenFlags).
 """
 
 import base64
@@ -13,6 +14,7 @@ import csv
 import json
 import math
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -274,12 +276,24 @@ def documents() -> None:
     (directory / "documents.json").write_text(json.dumps(kept, indent=1) + "\n")
 
 
+def flags() -> None:
+    """All commands and flags, from the page that the program wrote."""
+    command, lines = "psi", []
+    for line in (Path(__file__).resolve().parents[3] / "docs/cli.md").read_text().splitlines():
+        if heading := re.fullmatch("#+ (psi .*)", line):
+            command = heading[1]
+        if flag := re.match("  (-., |    )(--[a-z-]+)", line):
+            lines.append(f"{command} {flag[2]}\n")
+    (directory / "flags.txt").write_text("".join(lines))
+
+
 (directory / "answers").mkdir(parents=True, exist_ok=True)
 networks()
 forests()
 mixture()
 forest("catboost", "two classes")
 documents()
+flags()
 (directory / "commands.json").write_text(json.dumps(commands, indent=1) + "\n")
 for pattern in ("training-*.csv", "later.csv", "holdout.csv"):
     for path in directory.glob(pattern):
