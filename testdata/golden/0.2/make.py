@@ -6,7 +6,7 @@
 The files here were made at revision 5221a5d, which still called itself 0.1.0, on one CPU with AVX-512. They are kept as they are: later
 programs must read them and give the same answers (TestGolden). commands.json has the command of each answer. documents.json has the
 JSON documents of commands that train or write files, whose form is kept (TestGoldenDocuments); OUT is a directory. flags.txt has all flags
-(TestGoldenFlags).
+(TestGoldenFlags), routes.txt all HTTP routes (TestGoldenRoutes).
 """
 
 import base64
@@ -18,6 +18,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -287,6 +289,40 @@ def flags() -> None:
     (directory / "flags.txt").write_text("".join(lines))
 
 
+def routes() -> None:
+    """All HTTP routes, with their query parameters, and the fields of their JSON bodies (<) and answers (>)."""
+    address = "127.0.0.1:18431"
+    server = subprocess.Popen([psi, "serve", "product.psi", "--http", address, "--grpc=", "--metrics="], cwd=directory)
+    for _ in range(100):
+        try:
+            document = json.load(urllib.request.urlopen(f"http://{address}/openapi.json"))
+            break
+        except OSError:
+            time.sleep(0.1)
+    server.terminate()
+
+    def fields(schema: dict[str, object], at: str) -> set[str]:
+        if "$ref" in schema:
+            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        found = {f"{at}.{name}" for name in schema.get("properties", {})}
+        for name, inner in schema.get("properties", {}).items():
+            found |= fields(inner, f"{at}.{name}")
+        for inner in [schema["items"]] if "items" in schema else schema.get("oneOf", []):
+            found |= fields(inner, at)
+        return found
+
+    def content(of: dict[str, object]) -> dict[str, object]:
+        return of.get("content", {}).get("application/json", {}).get("schema", {})
+
+    lines = set()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            route = f"{method.upper()} {path}"
+            lines |= {route} | {f"{route} ?{p['name']}" for p in operation.get("parameters", []) if p["in"] == "query"}
+            lines |= fields(content(operation.get("requestBody", {})), f"{route} <") | fields(content(operation["responses"]["200"]), f"{route} >")
+    (directory / "routes.txt").write_text("".join(line + "\n" for line in sorted(lines)))
+
+
 (directory / "answers").mkdir(parents=True, exist_ok=True)
 networks()
 forests()
@@ -294,6 +330,7 @@ mixture()
 forest("catboost", "two classes")
 documents()
 flags()
+routes()
 (directory / "commands.json").write_text(json.dumps(commands, indent=1) + "\n")
 for pattern in ("training-*.csv", "later.csv", "holdout.csv"):
     for path in directory.glob(pattern):
