@@ -2,6 +2,7 @@ package psi
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,15 +13,19 @@ import (
 	"github.com/psi-shapley/psi/internal/artifact"
 )
 
-// Golden files are models that earlier versions wrote; TestGolden of cmd/psi compares their answers. A feature, or a key of the manifest,
-// that is in none of them could be lost without notice: make files that have it with the first version that writes it.
-func TestGoldenFilesHaveEveryFeature(t *testing.T) {
+// goldenFile is a model that an earlier version wrote; TestGolden of cmd/psi compares its answers.
+type goldenFile struct {
+	path, version string
+	requires      []string
+	keys          map[string]bool // of the manifest, as Type.key; whether the value is other than the zero value
+}
+
+func goldenFiles(t *testing.T) (files []goldenFile) {
+	t.Helper()
 	paths, err := filepath.Glob("testdata/golden/*/*.psi")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("%d files, %v", len(paths), err)
 	}
-	var required []string
-	used := map[string]bool{}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
@@ -30,44 +35,89 @@ func TestGoldenFilesHaveEveryFeature(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		required = append(required, file.Requires...)
 		var manifest any
 		if err := json.Unmarshal(file.Content, &manifest); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		usedKeys(reflect.TypeFor[Manifest](), manifest, used)
+		f := goldenFile{path, filepath.Base(filepath.Dir(path)), file.Requires, map[string]bool{}}
+		eachKey(reflect.TypeFor[Manifest](), manifest, func(key string, value any, found bool) {
+			if found {
+				f.keys[key] = f.keys[key] || value != nil && !reflect.ValueOf(value).IsZero()
+			}
+		})
+		files = append(files, f)
+	}
+	return files
+}
+
+// eachKey calls visit for each JSON key of a type, as Type.key, with its values in a document.
+func eachKey(of reflect.Type, document any, visit func(key string, value any, found bool)) {
+	switch of.Kind() {
+	case reflect.Pointer:
+		eachKey(of.Elem(), document, visit)
+	case reflect.Slice:
+		list, _ := document.([]any)
+		for _, item := range append(list, nil) {
+			eachKey(of.Elem(), item, visit)
+		}
+	case reflect.Struct:
+		if document == nil && of == reflect.TypeFor[Mixture]() { // which has manifests
+			return
+		}
+		object, _ := document.(map[string]any)
+		for field := range of.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			value, found := object[name]
+			visit(of.Name()+"."+name, value, found)
+			eachKey(field.Type, value, visit)
+		}
+	}
+}
+
+// A feature, or a key of the manifest, that is in no golden file could be lost without notice: make files that have it with the first
+// version that writes it.
+func TestGoldenFilesHaveEveryFeature(t *testing.T) {
+	var required []string
+	has := map[string]bool{}
+	for _, f := range goldenFiles(t) {
+		required = append(required, f.requires...)
+		for key, is := range f.keys {
+			has[key] = has[key] || is
+		}
 	}
 	for _, feature := range features() {
 		if !slices.Contains(required, feature) {
 			t.Errorf("no golden file requires the feature %q", feature)
 		}
 	}
-	for key, is := range used {
-		if !is {
+	missing := map[string]bool{}
+	eachKey(reflect.TypeFor[Manifest](), map[string]any{"mixture": map[string]any{}}, func(key string, _ any, _ bool) { missing[key] = !has[key] })
+	for key, is := range missing {
+		if is {
 			t.Errorf("no golden file has a value of %s", key)
 		}
 	}
 }
 
-// usedKeys records for each JSON key of a type, as Type.key, whether a document has a value of it other than the zero value.
-func usedKeys(of reflect.Type, document any, used map[string]bool) {
-	switch of.Kind() {
-	case reflect.Pointer:
-		usedKeys(of.Elem(), document, used)
-	case reflect.Slice:
-		list, _ := document.([]any)
-		for _, item := range append(list, nil) {
-			usedKeys(of.Elem(), item, used)
+// A program refuses keys that it does not know, and says why if the file requires a feature that it does not know either.
+func TestNewKeysNeedAFeature(t *testing.T) {
+	files := goldenFiles(t)
+	for _, f := range files {
+		keys, known := map[string]bool{}, map[string]bool{}
+		for _, earlier := range files {
+			if earlier.version < f.version {
+				maps.Copy(keys, earlier.keys)
+				for _, feature := range earlier.requires {
+					known[feature] = true
+				}
+			}
 		}
-	case reflect.Struct:
-		object, _ := document.(map[string]any)
-		for field := range of.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			key, value := of.Name()+"."+name, object[name]
-			is, known := used[key]
-			used[key] = is || value != nil && !reflect.ValueOf(value).IsZero()
-			if value != nil || !known { // a manifest holds manifests
-				usedKeys(field.Type, value, used)
+		if len(keys) == 0 || slices.ContainsFunc(f.requires, func(feature string) bool { return !known[feature] }) {
+			continue
+		}
+		for key := range f.keys {
+			if _, is := keys[key]; !is {
+				t.Errorf("%s has the key %s, which earlier versions do not know, but requires no feature that they lack", f.path, key)
 			}
 		}
 	}

@@ -120,7 +120,8 @@ func TestGoldenFlags(t *testing.T) {
 	}
 }
 
-// A batch that a later version planned in another format is refused, and left as it is.
+// A batch that a later version planned in another format is refused, and left as it is. Options of a known format that this version does
+// not have are ignored.
 func TestNewerBatchIsRefused(t *testing.T) {
 	out := t.TempDir()
 	job := filepath.Join(out, "_psi", "job.json")
@@ -137,6 +138,8 @@ func TestNewerBatchIsRefused(t *testing.T) {
 	if content, err := os.ReadFile(job); err != nil || string(content) != planned {
 		t.Errorf("the plan is now %q, %v", content, err)
 	}
+	write(t, job, `{"schema":"psi.batch/v1","job":"0123456789ab","units":1,"options":{"later":true}}`)
+	wantJSON(t, mustRun(t, "batch", "status", out, "--json"), "psi.batch.status/v1")
 }
 
 // golden compares an answer with a kept one.
