@@ -2,6 +2,7 @@ package psi
 
 import (
 	"encoding/json"
+	"go/version"
 	"maps"
 	"os"
 	"path/filepath"
@@ -105,7 +106,7 @@ func TestNewKeysNeedAFeature(t *testing.T) {
 	for _, f := range files {
 		keys, known := map[string]bool{}, map[string]bool{}
 		for _, earlier := range files {
-			if earlier.version < f.version {
+			if version.Compare("go"+earlier.version, "go"+f.version) < 0 {
 				maps.Copy(keys, earlier.keys)
 				for _, feature := range earlier.requires {
 					known[feature] = true
