@@ -126,8 +126,8 @@ func TestNewKeysNeedAFeature(t *testing.T) {
 
 // Only the build that wrote a checkpoint continues it: another version or revision may train another model.
 func TestCheckpointsBelongToOneBuild(t *testing.T) {
-	of := func(version, revision string) string {
-		mark, err := fingerprint(Manifest{Provenance: Provenance{Psi: version, Revision: revision, Backend: Native}})
+	of := func(program, revision string) string {
+		mark, err := fingerprint(Manifest{Provenance: Provenance{Psi: program, Revision: revision, Backend: Native}})
 		if err != nil {
 			t.Fatal(err)
 		}
