@@ -12,7 +12,7 @@ func Version() string {
 	if !ok {
 		return devel
 	}
-	return version(build)
+	return versionIn(build)
 }
 
 const (
@@ -20,8 +20,8 @@ const (
 	devel  = "devel"
 )
 
-// version finds psi in the build information of its own program, or of one that imports it.
-func version(build *debug.BuildInfo) string {
+// versionIn finds psi in the build information of its own program, or of one that imports it.
+func versionIn(build *debug.BuildInfo) string {
 	for _, m := range append([]*debug.Module{&build.Main}, build.Deps...) {
 		if m.Path != module {
 			continue

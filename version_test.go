@@ -20,7 +20,7 @@ func TestVersion(t *testing.T) {
 		{"imported from a directory", debug.Module{Path: "example.com/own", Version: "v3.0.0"}, []*debug.Module{{Path: module, Version: "(devel)"}}, "devel"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := version(&debug.BuildInfo{Main: c.main, Deps: c.deps}); got != c.want {
+			if got := versionIn(&debug.BuildInfo{Main: c.main, Deps: c.deps}); got != c.want {
 				t.Errorf("%q, not %q", got, c.want)
 			}
 		})
