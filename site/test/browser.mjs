@@ -70,9 +70,13 @@ async function search(words, wanted) {
   await page.keyboard.press("/");
   await page.keyboard.type(words);
   const results = page.locator(".md-search-result__item > a");
-  await results.first().waitFor();
-  const links = await results.evaluateAll((list) => list.slice(0, 5).map((a) => a.href.replace(/[?#].*/, "")));
-  assert.ok(links.includes(home + wanted), `"${words}" finds ${links.join(" ")} first, not ${wanted}`);
+  const first = () => results.evaluateAll((list) => list.slice(0, 5).map((a) => a.href.replace(/[?#].*/, "")));
+  let links = [];
+  for (let tries = 0; tries < 50 && !links.includes(home + wanted); tries++) { // results come while words are typed
+    await page.waitForTimeout(200);
+    links = await first();
+  }
+  assert.ok(links.includes(home + wanted), `"${words}" finds ${links.join(" ") || "nothing"} first, not ${wanted}`);
   await results.nth(links.indexOf(home + wanted)).click();
   await page.waitForURL((url) => url.href.startsWith(home + wanted));
   assert.match((await page.textContent("article")).toLowerCase(), new RegExp(words.split(" ")[0]));
