@@ -76,12 +76,12 @@ func describe(page *bytes.Buffer, c *cobra.Command, heading string) {
 	if c.Long != "" {
 		fmt.Fprintf(page, "\n%s\n", strings.TrimSpace(c.Long))
 	}
-	fmt.Fprintf(page, "\n```\n%s\n```\n", c.UseLine())
+	fmt.Fprintf(page, "\n```text\n%s\n```\n", c.UseLine())
 	if c.HasExample() {
-		fmt.Fprintf(page, "\nExamples:\n\n```\n%s\n```\n", c.Example)
+		fmt.Fprintf(page, "\nExamples:\n\n```sh\n%s\n```\n", c.Example)
 	}
 	if flags := c.Flags().FlagUsages(); flags != "" {
-		fmt.Fprintf(page, "\nFlags:\n\n```\n%s```\n", flags)
+		fmt.Fprintf(page, "\nFlags:\n\n```text\n%s```\n", flags)
 	}
 	if !c.HasParent() || c.Name() == "completion" { // what to do in each shell, its own help says
 		return
