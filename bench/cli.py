@@ -16,8 +16,10 @@ import timing
 import treecheck
 import trees
 import truth
+import tuning
 from fit import Job
-from peers import TOOLS
+from peers import PEERS, TOOLS
+from psi import PSI
 
 
 def arguments() -> argparse.Namespace:
@@ -36,7 +38,7 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
     mode.add_argument("--trees", action="store_true", help="imported trees, beside their libraries, shap and shapiq: TREES.md")
     mode.add_argument("--treecheck", action="store_true", help="imported trees of every format against their libraries; exit status 1 beyond the bars")
-    parser.add_argument("--sets", nargs="+", choices=sets.SETS, help="default: all that the command is about")
+    parser.add_argument("--sets", nargs="+", choices=list(sets.ALL), help="default: all that the command is about")
     parser.add_argument(
         "--tools", nargs="+", choices=[*TOOLS, *masked.MASKED], help="default: all that the command is about"
     )
@@ -46,7 +48,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--psi-flags", default="", help="more flags of psi train, as one argument")
     args = parser.parse_args()
     args.psi = str(Path(args.psi).resolve())
-    if "psi" in (args.tools or TOOLS) and not Path(args.psi).exists():
+    if set(PSI) & set(args.tools or TOOLS) and not Path(args.psi).exists():
         parser.error(f"no program {args.psi}: make builds one, --psi names another, --tools leaves psi out")
     return args
 
@@ -73,15 +75,22 @@ def main() -> int:
         names, tools = args.sets or masked.SETS, args.tools or [*masked.MASKED, "psi"]
     if args.blanked:
         names = args.sets or blanked.SETS
-    known = {(r["set"], r["fold"], r["tool"]) for r in results.current(flags)}
+    untuned = [
+        tuning.Job(name, tool)
+        for tool in tools
+        for name in names
+        if tool in PEERS and PEERS[tool].search is not None and tuning.of(tool, name) is None
+    ]
+    failed = jobs.search(untuned, args.jobs)
+    known = {(r["set"], r["fold"], r["tool"]) for r in results.current(flags) if not results.stale(r)}
     wanted = [
         Job(name, fold, tool, None, args.psi, flags)
         for tool in tools
         for name in names
         for fold in args.folds
-        if (name, fold, tool) not in known
+        if (name, fold, tool) not in known and results.digest(tool, name, flags) is not None
     ]
-    failed = jobs.run(wanted, args.jobs)
+    failed += jobs.run(wanted, args.jobs)
     if args.mixtures:
         (results.HERE / "MIXTURES.md").write_text(mixtures.page(results.current([]), results.current(flags)))
         return min(1, failed)

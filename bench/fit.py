@@ -5,23 +5,24 @@ import json
 import os
 import platform
 import resource
-import subprocess
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import psi
 import results
 import sets
+import tuning
 from cost import timed
 from masked import MASKED
 from metrics import Prediction, calibration_gaps, score
 from peers import PEERS
+from provenance import package_version, revision, training_code
+from psi import PSI
 
 
 @dataclass(frozen=True)
@@ -36,34 +37,33 @@ class Job:
 
 def peer(job: Job, fold: sets.Fold) -> dict[str, Any]:
     tool = (PEERS | MASKED)[job.tool]
+    configuration = tool.configuration
+    if tool.search is not None:
+        found = tuning.of(job.tool, job.set)
+        if found is None:
+            raise RuntimeError(f"{job.tool} is not tuned for {job.set}")
+        configuration = {**configuration, **found["chosen"]}
     importlib.import_module(tool.module)
-    fitted, cost = timed(resource.RUSAGE_SELF, lambda: tool.fit(fold, tool.configuration))
+    fitted, cost = timed(resource.RUSAGE_SELF, lambda: tool.fit(fold, configuration))
     views = [sets.WHOLE, sets.BLANKED] + (list(sets.KEPT) if job.tool in MASKED else [])
     return {
-        "versions": {"python": platform.python_version(), tool.package: version(tool.package), "revision": revision()},
+        "versions": {"python": platform.python_version(), tool.package: package_version(tool), "revision": revision()},
         "cost": cost,
         "details": fitted.details,
         "views": scores(fold, views, lambda rows: Prediction(fitted.predict(fold.inputs(rows)))),
     }
 
 
-def revision() -> str:
-    """The commit of the code that fits peers, in the form in which psi reports its own; "" outside a git checkout."""
-    git = ["git", "-C", str(results.HERE)]
-    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
-    if head.returncode != 0:
-        return ""
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "*.py", "requirements.txt"]).returncode
-    return head.stdout.strip() + (" and changes" if changed else "")
-
-
 def own(job: Job, fold: sets.Fold) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "model.psi"
-        model, cost = psi.train(job.psi, job.psi_flags, fold, path)
+        model, cost = psi.train(job.psi, [*PSI[job.tool], *job.psi_flags], fold, path)
+        versions = model.provenance()
+        if not versions["revision"]:
+            raise RuntimeError(f"{job.psi} does not name its revision: build it with GOFLAGS=-buildvcs=true make")
         views = [sets.WHOLE, sets.BLANKED, *sets.KEPT]
         found = {
-            "versions": model.provenance(),
+            "versions": {**versions, "training": training_code(versions["revision"])},
             "cost": cost,
             "views": scores(fold, views, lambda rows: model.predict(fold, rows)),
             "audit": model.audit(fold),
@@ -86,10 +86,10 @@ def run(job: Job) -> results.Result:
         "set": job.set,
         "fold": job.fold,
         "tool": job.tool,
-        "digest": results.digest(job.tool, job.psi_flags),
-        "configuration": results.configuration(job.tool, job.psi_flags),
+        "digest": results.digest(job.tool, job.set, job.psi_flags),
+        "configuration": results.configuration(job.tool, job.set, job.psi_flags),
         "rows": rows,
-        **(own if job.tool == "psi" else peer)(job, fold),
+        **(own if job.tool in PSI else peer)(job, fold),
     }
 
 

@@ -7,32 +7,55 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
 
 import results
 import sets
+import tuning
 from fit import Job
+from peers import PEERS
+
+AnyJob = TypeVar("AnyJob", Job, tuning.Job)
+making = Lock()  # of environments
 
 
 def run(jobs: list[Job], parallel: int) -> int:
-    """Runs the jobs, so many at a time, stores each result when it is there, and returns how many jobs failed."""
+    """Runs the fits, so many at a time, stores each result when it is there, and returns how many failed."""
+    return on_cores(jobs, parallel, lambda job: keep(start(job), results.add))
+
+
+def search(jobs: list[tuning.Job], parallel: int) -> int:
+    """Tunes peers on their sets, so many at a time, stores what was found, and returns how many searches failed."""
+    return on_cores(
+        jobs, parallel, lambda job: keep(child("tuning.py", job, f"{job.set} {job.tool}: search"), tuning.add)
+    )
+
+
+def keep(found: dict[str, Any] | None, add: Callable[[dict[str, Any]], None]) -> bool:
+    if found is not None:
+        add(found)
+    return found is not None
+
+
+def on_cores(jobs: list[AnyJob], parallel: int, do: Callable[[AnyJob], bool]) -> int:
+    """Does each job on a core of its own, so many at a time, and returns how many failed."""
     for name, fold in sorted({(job.set, job.fold) for job in jobs}):
         sets.load(name, fold)
     free: queue.SimpleQueue[int] = queue.SimpleQueue()
     for core in cores()[:parallel]:
         free.put(core)
 
-    def one(job: Job) -> bool:
+    def one(job: AnyJob) -> bool:
         core = free.get()
         try:
-            result = start(replace(job, core=core))
+            return do(replace(job, core=core))
         finally:
             free.put(core)
-        if result is not None:
-            results.add(result)
-        return result is not None
 
     with ThreadPoolExecutor(parallel) as pool:
         return list(pool.map(one, jobs)).count(False)
@@ -44,14 +67,33 @@ def cores() -> list[int]:
 
 
 def start(job: Job) -> results.Result | None:
-    """Runs the job in a new process, prints how it went, and returns its result, or None if it failed."""
+    """Fits in a new process, prints how it went, and returns the result, or None if it failed."""
+    return child("fit.py", job, f"{job.set} {job.fold} {job.tool}")
+
+
+def child(program: str, job: Job | tuning.Job, what: str) -> dict[str, Any] | None:
     began = time.perf_counter()
     with tempfile.NamedTemporaryFile() as file:
-        command = [sys.executable, Path(__file__).with_name("fit.py"), json.dumps(asdict(job)), file.name]
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True)
+        command = [interpreter(job.tool), Path(__file__).with_name(program), json.dumps(asdict(job)), file.name]
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         seconds = time.perf_counter() - began
-        print(f"{job.set} {job.fold} {job.tool}: {seconds:.0f} s", "" if done.returncode == 0 else "FAILED", flush=True)
+        print(f"{what}: {seconds:.0f} s", "" if done.returncode == 0 else "FAILED", flush=True)
         if done.returncode == 0:
             return json.loads(file.read())
     print(done.stderr[-2000:], file=sys.stderr, flush=True)
     return None
+
+
+def interpreter(tool: str) -> str:
+    """Python with the packages of a tool: of most this one, of the others an environment that is made when it is needed."""
+    listed = PEERS[tool].requirements if tool in PEERS else "requirements.txt"
+    if listed == "requirements.txt":
+        return sys.executable
+    with making:
+        packages, directory = results.HERE / listed, sets.CACHE / Path(listed).stem
+        python, installed = str(directory / "bin" / "python"), directory / "installed"
+        if not installed.exists() or installed.read_text() != packages.read_text():
+            subprocess.run([sys.executable, "-m", "venv", "--clear", directory], check=True)
+            subprocess.run([python, "-m", "pip", "install", "--quiet", "--no-deps", "-r", packages], check=True)
+            installed.write_text(packages.read_text())
+        return python

@@ -12,6 +12,8 @@ METRICS = {
     "binary": ["auroc", "average_precision", "log_loss", "brier", "ece", "accuracy"],
     "multiclass": ["accuracy", "log_loss"],
 }
+# The one by which tools are compared, and configurations chosen.
+ERROR = {"regression": "rmse", "binary": "log_loss", "multiclass": "log_loss"}
 SMALLEST_PROBABILITY = 1e-7
 NORMAL_90 = 1.645
 

@@ -1,17 +1,18 @@
-"""The peers: a configuration of each, the same for all sets, and how it is fitted.
+"""The peers: a configuration of each, how it is fitted, and the space in which it is tuned.
 
-LIN, RF and EBM learn from the training and the validation rows; LGBM, XGB and DNN from the training rows, stopping
-early on the validation rows.
+LIN, RF and EBM learn from the training and the validation rows; LGBM, XGB, CAT and DNN from the training rows, stopping
+early on the validation rows. A peer with a search, such as LGBM20, has one configuration for each set: tuning.py.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from design import Design
+from design import MISSING, Design
+from psi import PSI
 from sets import Fold
 
 Configuration = dict[str, Any]
@@ -24,12 +25,28 @@ class Fitted:
     details: dict[str, int]  # what the fit decided for itself
 
 
+Fit = Callable[[Fold, Configuration], Fitted]
+
+
+@dataclass(frozen=True)
+class Search:
+    """Random trials: the first is the peer's own configuration, each other draws every setting of the space anew."""
+
+    space: dict[str, list[Any]]
+    fit: Fit  # of a trial, which learns from no validation row but may stop early on them
+    settings: Configuration = field(default_factory=dict)  # what differs in trials to save time
+    trials: int = 20
+    seed: int = 1
+
+
 @dataclass(frozen=True)
 class Peer:
     package: str  # whose version counts
     module: str  # which is imported before the clock starts
     configuration: Configuration
-    fit: Callable[[Fold, Configuration], Fitted]
+    fit: Fit
+    search: Search | None = None
+    requirements: str = "requirements.txt"  # the list of packages of its environment
 
 
 def both_parts(fold: Fold) -> tuple[pd.DataFrame, np.ndarray]:
@@ -66,9 +83,17 @@ def fit_forest(fold: Fold, configuration: Configuration) -> Fitted:
 
 
 def fit_ebm(fold: Fold, configuration: Configuration) -> Fitted:
+    return learn_ebm(fold, configuration, *both_parts(fold))
+
+
+def try_ebm(fold: Fold, configuration: Configuration) -> Fitted:
+    """Of the training rows alone: the validation rows judge the trial."""
+    return learn_ebm(fold, configuration, fold.inputs(fold.train), fold.target(fold.train))
+
+
+def learn_ebm(fold: Fold, configuration: Configuration, inputs: pd.DataFrame, y: np.ndarray) -> Fitted:
     from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
 
-    inputs, y = both_parts(fold)
     kind = ExplainableBoostingRegressor if fold.task == "regression" else ExplainableBoostingClassifier
     model = kind(n_jobs=1, **configuration).fit(inputs, y)
     pairs = sum(len(term) > 1 for term in model.term_features_)
@@ -100,19 +125,6 @@ def fit_lightgbm(fold: Fold, configuration: Configuration) -> Fitted:
     return Fitted(predictor(model, fold, code), {"rounds": model.best_iteration_})
 
 
-def fit_lightgbm_of_trials(fold: Fold, configuration: Configuration) -> Fitted:
-    """The best of some random configurations, and of LGBM's own, by the error of the validation rows."""
-    settings = dict(configuration)
-    trials, space = settings.pop("trials"), settings.pop("space")
-    random = np.random.default_rng(settings["random_state"])
-    code = coder(fold)
-    train, validation = [(code(fold.inputs(rows)), fold.target(rows)) for rows in (fold.train, fold.validation)]
-    candidates = [{}] + [{key: random.choice(values).item() for key, values in space.items()} for _ in range(trials - 1)]
-    models = [boost_lightgbm(fold.task, {**settings, **candidate}, train, validation) for candidate in candidates]
-    best = min(models, key=lambda model: min(model.best_score_["valid_0"].values()))
-    return Fitted(predictor(best, fold, code), {"rounds": best.best_iteration_, "trial": models.index(best)})
-
-
 def boost_lightgbm(
     task: str,
     configuration: Configuration,
@@ -139,10 +151,31 @@ def fit_xgboost(fold: Fold, configuration: Configuration) -> Fitted:
     return Fitted(predictor(model, fold, code), {"rounds": model.best_iteration})
 
 
+def fit_catboost(fold: Fold, configuration: Configuration) -> Fitted:
+    import catboost
+
+    def prepare(inputs: pd.DataFrame) -> pd.DataFrame:
+        """Labels as text, a missing one too: CatBoost refuses NaN in a categorical column."""
+        return inputs.assign(**{column: inputs[column].fillna(MISSING).astype(str) for column in fold.categorical})
+
+    kind = catboost.CatBoostRegressor if fold.task == "regression" else catboost.CatBoostClassifier
+    fixed = {"thread_count": 1, "verbose": False, "allow_writing_files": False, "cat_features": fold.categorical}
+    model = kind(**fixed, **configuration)
+    validation = (prepare(fold.inputs(fold.validation)), fold.target(fold.validation))
+    model.fit(prepare(fold.inputs(fold.train)), fold.target(fold.train), eval_set=validation)
+    return Fitted(predictor(model, fold, prepare), {"rounds": model.best_iteration_})
+
+
 def fit_network(fold: Fold, configuration: Configuration) -> Fitted:
     from network import fit
 
     return Fitted(*fit(fold, configuration))
+
+
+def fit_realmlp(fold: Fold, configuration: Configuration) -> Fitted:
+    from realmlp import fit
+
+    return Fitted(fit(fold, configuration), {})
 
 
 BOOSTING: Configuration = {
@@ -152,6 +185,48 @@ BOOSTING: Configuration = {
     "random_state": 1,
 }
 
+EBM: Configuration = {"outer_bags": 14, "random_state": 1}
+LGBM: Configuration = {**BOOSTING, "num_leaves": 31}
+XGB: Configuration = {**BOOSTING, "max_depth": 6, "tree_method": "hist"}
+# Without a rate, CatBoost chooses one by the rows and the rounds: .016 on wdbc, .047 on adult.
+CAT: Configuration = {key: value for key, value in BOOSTING.items() if key != "learning_rate"}
+
+# The three boosting libraries are tuned alike: six settings each, the same rates, and trees of up to 256 leaves.
+RATES = [0.02, 0.03, 0.05, 0.1]
+COLUMNS = [0.5, 0.7, 0.85, 1.0]
+LGBM_SPACE = {
+    "learning_rate": RATES,
+    "num_leaves": [7, 15, 31, 63, 127, 255],
+    "min_child_samples": [5, 10, 20, 50, 100],
+    "subsample": [0.6, 0.8, 1.0],
+    "colsample_bytree": COLUMNS,
+    "reg_lambda": [0.0, 1.0, 5.0, 20.0],
+}
+XGB_SPACE = {
+    "learning_rate": RATES,
+    "max_depth": [3, 4, 5, 6, 7, 8],
+    "min_child_weight": [0.5, 1.0, 2.0, 5.0, 10.0],
+    "subsample": [0.6, 0.8, 1.0],
+    "colsample_bytree": COLUMNS,
+    "reg_lambda": [0.0, 1.0, 5.0, 20.0],
+}
+CAT_SPACE = {
+    "learning_rate": RATES,
+    "depth": [3, 4, 5, 6, 7, 8],
+    "l2_leaf_reg": [1.0, 3.0, 10.0, 30.0],
+    "random_strength": [0.1, 1.0, 10.0],
+    "rsm": COLUMNS,
+    "one_hot_max_size": [2, 8, 32],
+}
+EBM_SPACE = {
+    "learning_rate": [0.01, 0.015, 0.02, 0.04],
+    "max_leaves": [2, 3, 4],
+    "min_samples_leaf": [2, 4, 10, 25],
+    "max_bins": [64, 256, 1024],
+    "interactions": [0, "1x", "3x"],
+    "smoothing_rounds": [0, 75, 200],
+}
+
 PEERS = {
     "LIN": Peer(
         "scikit-learn",
@@ -159,29 +234,19 @@ PEERS = {
         {"ridge": {"alpha": 1.0}, "logistic": {"C": 1.0, "max_iter": 2000}},
         fit_linear,
     ),
-    "EBM": Peer("interpret-core", "interpret.glassbox", {"outer_bags": 14, "random_state": 1}, fit_ebm),
-    "RF": Peer("scikit-learn", "sklearn.ensemble", {"n_estimators": 300, "random_state": 1}, fit_forest),
-    "LGBM": Peer("lightgbm", "lightgbm", {**BOOSTING, "num_leaves": 31}, fit_lightgbm),
-    "LGBM20": Peer(
-        "lightgbm",
-        "lightgbm",
-        {
-            **BOOSTING,
-            "num_leaves": 31,
-            "subsample_freq": 1,
-            "trials": 20,
-            "space": {
-                "learning_rate": [0.02, 0.03, 0.05, 0.1],
-                "num_leaves": [7, 15, 31, 63, 127, 255],
-                "min_child_samples": [5, 10, 20, 50, 100],
-                "subsample": [0.6, 0.8, 1.0],
-                "colsample_bytree": [0.5, 0.7, 0.85, 1.0],
-                "reg_lambda": [0.0, 1.0, 5.0, 20.0],
-            },
-        },
-        fit_lightgbm_of_trials,
+    "EBM": Peer("interpret-core", "interpret.glassbox", EBM, fit_ebm),
+    "EBM20": Peer(
+        "interpret-core", "interpret.glassbox", EBM, fit_ebm, Search(EBM_SPACE, try_ebm, settings={"outer_bags": 2})
     ),
-    "XGB": Peer("xgboost", "xgboost", {**BOOSTING, "max_depth": 6, "tree_method": "hist"}, fit_xgboost),
+    "RF": Peer("scikit-learn", "sklearn.ensemble", {"n_estimators": 300, "random_state": 1}, fit_forest),
+    "LGBM": Peer("lightgbm", "lightgbm", LGBM, fit_lightgbm),
+    "LGBM20": Peer(
+        "lightgbm", "lightgbm", {**LGBM, "subsample_freq": 1}, fit_lightgbm, Search(LGBM_SPACE, fit_lightgbm)
+    ),
+    "XGB": Peer("xgboost", "xgboost", XGB, fit_xgboost),
+    "XGB20": Peer("xgboost", "xgboost", XGB, fit_xgboost, Search(XGB_SPACE, fit_xgboost)),
+    "CAT": Peer("catboost", "catboost", CAT, fit_catboost),
+    "CAT20": Peer("catboost", "catboost", CAT, fit_catboost, Search(CAT_SPACE, fit_catboost)),
     "DNN": Peer(
         "scikit-learn",
         "network",
@@ -196,6 +261,13 @@ PEERS = {
         },
         fit_network,
     ),
+    "RealMLP": Peer(
+        "pytabkit",
+        "realmlp",
+        {"all": {"random_state": 1}, "classes": {"val_metric_name": "cross_entropy", "use_ls": False}},
+        fit_realmlp,
+        requirements="requirements-torch.txt",
+    ),
 }
 
-TOOLS = [*PEERS, "psi"]  # in the order of the tables
+TOOLS = [*PEERS, *PSI]  # in the order of the tables

@@ -13,9 +13,10 @@ import pandas as pd
 from metrics import Prediction
 from sets import Fold
 
+PSI = {"psi": [], "psi best": ["--effort", "best"]}  # the tools, and the flags of psi train that make them
 AUDITED = ["relative_rmse", "subgame_relative_rmse", "within_3_se", "coalitions_error"]
 AUDIT_ROWS = "20"
-PROVENANCE = ["psi", "revision", "backend", "cpu"]
+PROVENANCE = ["psi", "revision", "backend", "cpu", "seed"]
 
 
 @dataclass(frozen=True)

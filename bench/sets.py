@@ -19,6 +19,13 @@ TASKS = {
     "dry_bean": "multiclass",
 }
 SETS = list(TASKS)
+# Sets on which nobody chose anything: unseen.py.
+UNSEEN = {
+    **dict.fromkeys(["diabetes", "diamonds", "randhie", "friedman2"], "regression"),
+    **dict.fromkeys(["fair", "hastie"], "binary"),
+    **dict.fromkeys(["wine", "digits"], "multiclass"),
+}
+ALL = TASKS | UNSEEN
 
 WHOLE = "whole"  # the test rows as they are
 BLANKED = "blanked"  # another 30 % of their cells removed
