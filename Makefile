@@ -10,6 +10,7 @@
 # make check     all that CI runs
 # make test      the tests alone
 # make lint fmt  the linters; the formatter
+# make bench-check  which figures of the benchmark were made by older training code; status 1 if a table shows one
 
 # Paths of this machine are not in what is built: the same source gives the same bytes.
 export GOFLAGS := $(strip $(shell go env GOFLAGS) -trimpath)
@@ -18,7 +19,7 @@ TAGS := grpcnotrace
 BUILD = go build -tags $(TAGS) -ldflags '-s -w'
 TOOL := go tool -modfile=tools/go.mod
 
-.PHONY: build docs install wheel release notices web check test lint fmt clean psi-onnx psi-cloud bin/psi
+.PHONY: build docs install wheel release notices web check test lint fmt clean bench-check psi-onnx psi-cloud bin/psi
 
 build: bin/psi bin/psi-static
 
@@ -81,6 +82,9 @@ lint:
 
 fmt:
 	$(TOOL) gofumpt -w .
+
+bench-check:
+	bench/run --check
 
 clean:
 	rm -rf bin python/dist python/src/psishap/bin

@@ -2,9 +2,11 @@
 
 import argparse
 import sys
+import unittest
 from pathlib import Path
 
 import blanked
+import check
 import interactions
 import jobs
 import masked
@@ -38,6 +40,8 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
     mode.add_argument("--trees", action="store_true", help="imported trees, beside their libraries, shap and shapiq: TREES.md")
     mode.add_argument("--treecheck", action="store_true", help="imported trees of every format against their libraries; exit status 1 beyond the bars")
+    mode.add_argument("--check", action="store_true", help="which results of psi other training code made; exit status 1 if a table has one")
+    mode.add_argument("--selftest", action="store_true", help="the tests of the statistics, the searches and the digests")
     parser.add_argument("--sets", nargs="+", choices=list(sets.ALL), help="default: all that the command is about")
     parser.add_argument(
         "--tools", nargs="+", choices=[*TOOLS, *masked.MASKED], help="default: all that the command is about"
@@ -48,6 +52,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--psi-flags", default="", help="more flags of psi train, as one argument")
     args = parser.parse_args()
     args.psi = str(Path(args.psi).resolve())
+    if args.check or args.selftest:
+        return args
     if set(PSI) & set(args.tools or TOOLS) and not Path(args.psi).exists():
         parser.error(f"no program {args.psi}: make builds one, --psi names another, --tools leaves psi out")
     return args
@@ -55,6 +61,11 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     args = arguments()
+    if args.check:
+        return check.run()
+    if args.selftest:
+        tests = unittest.defaultTestLoader.discover(str(results.HERE))
+        return 0 if unittest.TextTestRunner().run(tests).wasSuccessful() else 1
     flags = args.psi_flags.split()
     if args.mixtures:
         flags = mixtures.FLAGS

@@ -21,7 +21,7 @@ from cost import timed
 from masked import MASKED
 from metrics import Prediction, calibration_gaps, score
 from peers import PEERS
-from provenance import package_version, revision, training_code
+from provenance import package_version, revision, training_code_of
 from psi import PSI
 
 
@@ -63,7 +63,7 @@ def own(job: Job, fold: sets.Fold) -> dict[str, Any]:
             raise RuntimeError(f"{job.psi} does not name its revision: build it with GOFLAGS=-buildvcs=true make")
         views = [sets.WHOLE, sets.BLANKED, *sets.KEPT]
         found = {
-            "versions": {**versions, "training": training_code(versions["revision"])},
+            "versions": {**versions, "training": training_code_of(Path(job.psi), versions["revision"])},
             "cost": cost,
             "views": scores(fold, views, lambda rows: model.predict(fold, rows)),
             "audit": model.audit(fold),

@@ -48,11 +48,10 @@ def revision() -> str:
 
 @cache
 def training_code(commit: str) -> str | None:
-    """The digest of psi's training code at a commit; None if the history does not have it.
-
-    Of a program that was built from changed files, the commit is unknown: its digest is that of the files on disk."""
+    """The digest of psi's training code at a commit. None if the history does not have it, or if files differed from it:
+    what they were then, nobody knows now."""
     if commit.endswith(CHANGED):
-        return training_code_on_disk()
+        return None
     done = subprocess.run(["git", "-C", str(ROOT), "archive", "--format=tar", commit], capture_output=True, check=False)
     if done.returncode != 0:
         return None
@@ -66,11 +65,26 @@ def training_code(commit: str) -> str | None:
         )
 
 
+def training_code_of(program: Path, commit: str) -> str | None:
+    """The digest for a program that has just run. If it was built from changed files, it is that of the files on disk,
+    which must then be older than the program."""
+    if not commit.endswith(CHANGED):
+        return training_code(commit)
+    newest = max((ROOT / name).stat().st_mtime for name in counted(sources_on_disk()))
+    if program.stat().st_mtime < newest:
+        raise RuntimeError(f"{program} is older than the training code: run make")
+    return training_code_on_disk()
+
+
 @cache
 def training_code_on_disk() -> str:
+    return digest(sources_on_disk())
+
+
+def sources_on_disk() -> dict[str, str]:
     listed = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "*.go", "*.s"]
     names = subprocess.run(listed, check=True, capture_output=True, text=True).stdout.splitlines()
-    return digest({name: (ROOT / name).read_text() for name in names if is_source(name) and (ROOT / name).exists()})
+    return {name: (ROOT / name).read_text() for name in names if is_source(name) and (ROOT / name).exists()}
 
 
 def is_source(name: str) -> bool:
@@ -79,10 +93,13 @@ def is_source(name: str) -> bool:
 
 def digest(sources: dict[str, str]) -> str:
     """Of the code alone: comments and the form of its lines do not count, but lines such as //go:build do."""
-    packages = training_packages(sources)
-    counted = [n for n in sorted(sources) if n in TRAINING_FILES or str(PurePosixPath(n).parent) in packages]
-    text = "\n".join(f"{name}\n{code(sources[name])}" for name in counted)
+    text = "\n".join(f"{name}\n{code(sources[name])}" for name in counted(sources))
     return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def counted(sources: dict[str, str]) -> list[str]:
+    packages = training_packages(sources)
+    return [n for n in sorted(sources) if n in TRAINING_FILES or str(PurePosixPath(n).parent) in packages]
 
 
 def training_packages(sources: dict[str, str]) -> set[str]:

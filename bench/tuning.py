@@ -49,14 +49,15 @@ def space_digest(tool: str) -> str:
 
 
 def candidates(peer: Peer) -> list[Configuration]:
-    """What each trial changes in the peer's configuration: nothing, then a draw from the space for each other trial."""
+    """What each trial changes in the peer's configuration: nothing, then draws from the space, no draw twice."""
     assert peer.search is not None
     random = np.random.default_rng(peer.search.seed)
-    space = peer.search.space.items()
-    drawn = [
-        {key: values[random.integers(len(values))] for key, values in space} for _ in range(peer.search.trials - 1)
-    ]
-    return [{}, *drawn]
+    found: list[Configuration] = [{}]
+    while len(found) < peer.search.trials:
+        drawn = {key: values[random.integers(len(values))] for key, values in peer.search.space.items()}
+        if drawn not in found:
+            found.append(drawn)
+    return found
 
 
 def search(job: Job) -> Found:
