@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 import table
+from metrics import ERROR
 from peers import BOOSTING, Configuration, Fitted, Peer, boost_lightgbm, coder, predictor
 from sets import KEPT, TASKS, WHOLE, Fold
 
@@ -49,7 +50,7 @@ def page(found: list[dict[str, Any]]) -> str:
     columns = ["set", "kept", "LightGBM, masked copies", "psi", "psi / LightGBM"]
     lines = [HEAD, table.row(*columns), table.row(*["---"] * len(columns))]
     for name in SETS:
-        metric = "rmse" if TASKS[name] == "regression" else "log_loss"
+        metric = ERROR[TASKS[name]]
         for view, share in {**KEPT, WHOLE: 1.0}.items():
             (gbm,) = (table.metric_of(found, name, tool, view, metric) for tool in MASKED)
             psi = table.metric_of(found, name, "psi", view, metric)

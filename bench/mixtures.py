@@ -3,6 +3,7 @@
 from typing import Any
 
 import table
+from metrics import ERROR
 from sets import TASKS, WHOLE
 
 FLAGS = ["--with-trees"]
@@ -23,7 +24,7 @@ def page(alone: list[dict[str, Any]], mixed: list[dict[str, Any]]) -> str:
     columns += ["half: psi", "half: mixture", "half: mixture / psi"]
     lines = [HEAD, table.row(*columns), table.row(*["---"] * len(columns))]
     for name, task in TASKS.items():
-        metric = table.metric_of_error(task)
+        metric = ERROR[task]
         cells = [table.cell(table.metric_of(alone, name, "LGBM", WHOLE, metric))]
         for view in (WHOLE, HALF):
             psi, mixture = (table.metric_of(found, name, "psi", view, metric) for found in (alone, mixed))
