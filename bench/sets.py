@@ -1,6 +1,7 @@
 """The folds of the benchmark sets, as internal/benchset writes them, and the views of their test rows."""
 
 import json
+import os
 import subprocess
 import zlib
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+import unseen
 
 ROOT = Path(__file__).parent.parent
 CACHE = Path(__file__).parent / ".cache"
@@ -104,7 +107,12 @@ def load(name: str, fold: int) -> Fold:
     directory = CACHE / "folds" / name / str(fold)
     about = directory / "set.json"
     if not about.exists():
+        environment = dict(os.environ)
+        if name in UNSEEN:
+            unseen.write(name, CACHE)
+            environment["PSI_DATA"] = str(CACHE)
         command = ["go", "run", "./internal/benchset/foldcsv", name, str(fold), str(directory)]
-        about.write_text(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout)
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        about.write_text(done.stdout)
     known = json.loads(about.read_text())
     return Fold(name, fold, known["task"], known["categorical"], directory)

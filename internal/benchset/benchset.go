@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/psi-shapley/psi/table"
@@ -52,7 +53,7 @@ func namesOf(all []recipe) []string {
 
 // Load reads a set. If its files are not there the error is ErrAbsent.
 func Load(name string) (*Set, error) {
-	for _, r := range append(recipes(), paperRecipes()...) {
+	for _, r := range slices.Concat(recipes(), paperRecipes(), unseenRecipes()) {
 		if r.name != name {
 			continue
 		}
