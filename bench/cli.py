@@ -27,7 +27,7 @@ from psi import PSI
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="bench/run",
-        description="Runs what is missing of psi and its peers on the folds of all sets, one core each, and writes "
+        description="Runs what is missing or stale of psi and its peers on the folds of all sets, one core each, and writes "
         "results.jsonl, TABLE.md, MASKED.md, BLANKED.md and the table of the project's README. README.md beside it says how "
         "to read them.",
     )
@@ -40,7 +40,8 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
     mode.add_argument("--trees", action="store_true", help="imported trees, beside their libraries, shap and shapiq: TREES.md")
     mode.add_argument("--treecheck", action="store_true", help="imported trees of every format against their libraries; exit status 1 beyond the bars")
-    mode.add_argument("--check", action="store_true", help="which results of psi other training code made; exit status 1 if a table has one")
+    mode.add_argument("--unseen", action="store_true", help="the sets that nobody has looked at: a section of TABLE.md")
+    mode.add_argument("--check", action="store_true", help="results of psi by other training code; exit status 1 if a table has one")
     mode.add_argument("--selftest", action="store_true", help="the tests of the statistics, the searches and the digests")
     parser.add_argument("--sets", nargs="+", choices=list(sets.ALL), help="default: all that the command is about")
     parser.add_argument(
@@ -79,7 +80,7 @@ def main() -> int:
         return treecheck.run(args.sets or treecheck.SETS, args.psi)
     if args.truth:
         return truth.run(args.psi)
-    names, tools = args.sets or sets.SETS, args.tools or TOOLS
+    names, tools = args.sets or (list(sets.UNSEEN) if args.unseen else sets.SETS), args.tools or TOOLS
     if args.mixtures:
         tools = ["psi"]
     if args.masked:

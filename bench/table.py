@@ -71,8 +71,11 @@ def summary(text: str, found: list[Result]) -> str:
     """The text with the table between its two marks written anew: a line for each tool that has all folds of all sets."""
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    errors, _ = comparison.errors_of(found, TASKS)
-    return "\n".join([before + BEGIN, *comparison.ranking(found, errors, TASKS), END + after])
+    errors, missing = comparison.errors_of(found, TASKS)
+    lines = comparison.ranking(found, errors, TASKS)
+    if missing:
+        lines += ["", f"Not in the table, because folds are missing: {', '.join(missing)}."]
+    return "\n".join([before + BEGIN, *lines, END + after])
 
 
 def metric_of(found: list[Result], name: str, tool: str, view: str, metric: str) -> dict[int, float]:
