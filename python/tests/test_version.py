@@ -1,6 +1,7 @@
 """The version of the package is that of the program inside, in Python's form."""
 
 import importlib.util
+import json
 import pathlib
 import subprocess
 
@@ -30,6 +31,6 @@ def test_forms():
 
 
 def test_package_has_the_version_of_the_program():
-    printed = subprocess.run([_psi.program(), "--version"], capture_output=True, text=True, check=True).stdout
-    version = printed.removeprefix("psi version ").split(" (")[0].strip()
+    printed = subprocess.run([_psi.program(), "version", "--json"], capture_output=True, text=True, check=True).stdout
+    version = json.loads(printed)["version"]
     assert psishap.__version__ == hatch_build.python_version("(devel)" if version == "devel" else "v" + version)
