@@ -11,7 +11,6 @@ import subprocess
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-
 STAGES = {"alpha": "a", "beta": "b", "rc": "rc"}
 
 
