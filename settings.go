@@ -97,7 +97,7 @@ type Settings struct {
 	Clip           float64 `json:"clip" doc:"largest norm of a gradient" measured:"docs/adr/0005"`
 	Average        float64 `json:"average" doc:"decay of the moving average of the weights" measured:"docs/adr/0005"`
 	Dropout        float64 `json:"dropout" doc:"share of the embeddings' elements that a step of the mean leaves out" measured:"docs/adr/0010"`
-	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform or bernoulli" measured:"docs/adr/0005"`
+	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform, bernoulli or two-thirds (keeps a column two times in three)" measured:"docs/adr/0005"`
 	MaskedExponent float64 `json:"masked_exponent" doc:"γ: how far the noise of masked copies lowers their weight" measured:"docs/adr/0005"`
 
 	Likelihood string `json:"likelihood" doc:"two classes: marginal, or bound (the paper's, whose scale drifts)" measured:"docs/adr/0011"`
