@@ -202,7 +202,8 @@ func readBy(s psi.Settings) psi.Settings {
 		s.RefitSteps, s.RefitRate, s.AbsentSteps = 0, 0, 0
 		return s
 	}
-	s.Net, s.Width, s.Layers, s.Estimator, s.Beta, s.PolishSteps, s.PolishRate = "", 0, 0, "", 0, 0, 0
+	s.Net, s.Width, s.Layers, s.Activation, s.Norm = "", 0, 0, "", ""
+	s.Estimator, s.Beta, s.PolishSteps, s.PolishRate = "", 0, 0, 0
 	return s
 }
 
