@@ -153,7 +153,7 @@ var rawNet = map[string]string{
 
 // Sets and folds of these trainings, which take minutes each.
 var (
-	rawSets  = []string{"synth1", "synth3"}
+	rawSets  = []string{"synth1"}
 	rawFolds = 1
 )
 
