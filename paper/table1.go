@@ -144,8 +144,9 @@ func runTable1(ctx context.Context, l *Lab) (*Answer, error) {
 	return a, nil
 }
 
-// rawNet is the recipe of both nets on numbers as they are, found on validation rows of synth1 and synth3, fold 0: of relu, elu and
-// snake only snake learns the waves in a few thousand steps, and small batches make steps cheap.
+// rawNet is the recipe of both nets on numbers as they are, found on validation rows of synth1, fold 0. After 1,500 steps of 256 rows
+// the FFNN's RMSE is .860 with snake, 1.072 with relu and 3.536 with elu; 5,000 steps of 64 rows with snake have .860 too. The paper's
+// FFNN has .599: longer trainings were not tried.
 var rawNet = map[string]string{
 	"activation": "snake", "layers": "3", "width": "100", "batch": "64", "steps": "5000",
 	"beta": "0.1", "polish_steps": "0", "spread_steps": "300",
