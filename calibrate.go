@@ -30,8 +30,8 @@ type Calibration struct {
 	Noise     float64 `json:"noise"`
 	Ranges    []Range `json:"ranges,omitempty"`     // interval widths of a number, by the share of known columns; absent in older files
 	RangeRows int     `json:"range_rows,omitempty"` // rows used only for the intervals; 0 if the same rows chose the weights
-	// Level is added to φ_0 of a number on the scale log-mean, so that the predictions of training rows add up to their
-	// targets.
+	// Level is added to φ_0 of a number. On the scale log-mean it makes the predictions of training rows add up to their
+	// targets. With the likelihood joint, training found it.
 	Level       float64            `json:"level,omitempty"`
 	Scale       float64            `json:"scale,omitempty"`       // a, for classes; 0 (absent) for a number
 	Slope       float64            `json:"slope,omitempty"`       // b, for classes
@@ -45,14 +45,26 @@ func (m *Model) uncalibrated() Calibration {
 	if m.classes() {
 		return Calibration{Scale: 1}
 	}
-	return Calibration{Noise: m.own.NoiseVariance()[0], Temperature: 1}
+	return Calibration{Noise: m.own.NoiseVariance()[0], Temperature: 1, Level: m.trainedLevel()}
+}
+
+// trainedLevel returns how far training moved φ_0 of a number, in its units: the mean over members. Only the likelihood
+// joint does.
+func (m *Model) trainedLevel() float64 {
+	sum := 0.0
+	for _, member := range m.members {
+		for _, base := range form.Base(member.Weights) {
+			sum += float64(base) / float64(len(m.members))
+		}
+	}
+	return sum * m.manifest.Scale.Std
 }
 
 // validate rejects values that calibration cannot produce.
-func (c *Calibration) validate(task Task) error {
+func (c *Calibration) validate(task Task, unit float64) error {
 	const maxFactor, maxSlope, maxNoise, maxLevel = 1e3, 7.0, 4e12, 10.0 // the priors keep log a and b far below these bounds
 	between := func(x float64) bool { return x >= 1/maxFactor && x <= maxFactor }
-	valid := c.Noise >= 0 && c.Noise <= maxNoise && math.Abs(c.Level) <= maxLevel && (c.Level == 0 || task == Regression)
+	valid := c.Noise >= 0 && c.Noise <= maxNoise && math.Abs(c.Level) <= maxLevel*max(1, unit) && (c.Level == 0 || task == Regression)
 	if task == Regression || c.Scale == 0 {
 		valid = valid && between(c.Temperature) && c.Scale == 0 && c.Slope == 0
 	} else {
@@ -119,9 +131,11 @@ func (m *Model) calibrate(ctx context.Context, d, aside train.Data, training tra
 	case m.classes():
 		c.Scale, c.Slope, err = m.fitScale(ctx, d)
 	case m.scale() == explain.LogMean:
-		if c.Level, err = m.fitLevel(ctx, training); err != nil {
+		level, err := m.fitLevel(ctx, training)
+		if err != nil {
 			return err
 		}
+		c.Level += level
 		fallthrough
 	default:
 		c.Ranges, err = m.fitRanges(ctx, aside)

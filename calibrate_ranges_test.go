@@ -282,12 +282,12 @@ func TestRangesInTheFile(t *testing.T) {
 	for _, bad := range [][]Range{{{0.1, 1}}, {{0, -1}}, {{0, 1}, {0, 2}}, {{0, 1}, {1.5, 2}}, {{0, 1e9}}, {{0, 1}, {0.5, 1}, {0.4, 1}}} {
 		c := m.manifest.Calibration
 		c.Ranges = bad
-		if c.validate(Regression) == nil {
+		if c.validate(Regression, 1) == nil {
 			t.Errorf("ranges %+v are accepted", bad)
 		}
 	}
 	c := Calibration{Scale: 1, Ranges: []Range{{0, 1}}}
-	if c.validate(Binary) == nil {
+	if c.validate(Binary, 1) == nil {
 		t.Error("ranges of classes are accepted")
 	}
 	content, err := json.Marshal(Calibration{Scale: 1})

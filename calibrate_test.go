@@ -192,7 +192,7 @@ func TestInvalidCalibrations(t *testing.T) {
 		{"a huge slope", Calibration{Scale: 1, Slope: 1e3}, Binary, false},
 		{"huge noise", Calibration{Scale: 1, Noise: 1e308}, Binary, false},
 	} {
-		if err := c.is.validate(c.task); (err == nil) != c.valid {
+		if err := c.is.validate(c.task, 1); (err == nil) != c.valid {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/psi-shapley/psi/internal/encode"
 	"github.com/psi-shapley/psi/internal/form"
+	"github.com/psi-shapley/psi/internal/train"
 	"github.com/psi-shapley/psi/table"
 )
 
@@ -93,6 +94,7 @@ const (
 	pairsFeature        = "pairs"        // exact head: products whose factors have two columns
 	tensorTrainFeature  = "tensor-train" // exact head
 	learnedFeature      = "learned"      // learned head
+	paperFeature        = "paper"        // learned head: an activation, a norm or the objective of the paper
 	scaleFeature        = "scale"        // classes: calibration that leaves φ_0 unchanged
 	bagsFeature         = "bags"         // bagged networks for epistemic uncertainty
 	sharedSigmaFeature  = "shared-sigma" // three or more classes: one σ for all of them
@@ -107,12 +109,15 @@ const (
 
 // features returns the features that this program supports.
 func features() []string {
-	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature, treesFeature, mixtureFeature}
+	return []string{productFeature, pairsFeature, tensorTrainFeature, learnedFeature, paperFeature, scaleFeature, bagsFeature, sharedSigmaFeature, rangesFeature, readingsFeature, nonNegativeFeature, logFeature, recalibratedFeature, treesFeature, mixtureFeature}
 }
 
 // requires returns the features that a program needs to read the model.
 func (m *Manifest) requires() []string {
 	list := []string{m.gameForm()}
+	if s := m.Settings; s.Activation != "" || s.Norm != "" || s.Likelihood == string(train.Joint) {
+		list = append(list, paperFeature)
+	}
 	if m.Calibration.Scale != 0 {
 		list = append(list, scaleFeature)
 	}
@@ -326,7 +331,7 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("metric %s is not a number", name)
 		}
 	}
-	if err := errors.Join(m.Calibration.validate(m.Task), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects(), m.Imported.validate(), m.Mixture.validate()); err != nil {
+	if err := errors.Join(m.Calibration.validate(m.Task, m.Scale.Std), m.TargetScale.validate(), m.checkBaselines(), m.checkSuspects(), m.Imported.validate(), m.Mixture.validate()); err != nil {
 		return err
 	}
 	if len(m.Missing) > maxMissing {

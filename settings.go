@@ -81,7 +81,11 @@ type Settings struct {
 	Net      string `json:"net" doc:"learned head: menn, or ffnn (the paper's comparison: numbers as they are)" measured:"docs/adr/0002"`
 	Width    int    `json:"width" doc:"learned head: width of the trunk" measured:"docs/adr/0002"`
 	Layers   int    `json:"layers" doc:"learned head: layers of the trunk" measured:"docs/adr/0002"`
-	Members  int    `json:"members" doc:"networks that are averaged" measured:"docs/adr/0010"`
+
+	Activation string `json:"activation,omitempty" doc:"learned head: relu, snake or elu in all of its layers, as the paper searched; empty for relu in the columns' networks and silu in the trunk" measured:"docs/adr/0046"`
+	Norm       string `json:"norm,omitempty" doc:"learned head: layer normalises the layers of the trunk; empty for none" measured:"docs/adr/0046"`
+
+	Members int `json:"members" doc:"networks that are averaged" measured:"docs/adr/0010"`
 
 	Bags int `json:"bags" doc:"exact head: networks that learn from other samples of the rows, to tell the doubt of attributions; 0 for none" measured:"docs/adr/0026"`
 
@@ -97,10 +101,10 @@ type Settings struct {
 	Clip           float64 `json:"clip" doc:"largest norm of a gradient" measured:"docs/adr/0005"`
 	Average        float64 `json:"average" doc:"decay of the moving average of the weights" measured:"docs/adr/0005"`
 	Dropout        float64 `json:"dropout" doc:"share of the embeddings' elements that a step of the mean leaves out" measured:"docs/adr/0010"`
-	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform or bernoulli" measured:"docs/adr/0005"`
+	Sampler        string  `json:"sampler" doc:"of the masked copies: kernel, uniform, bernoulli or two-thirds (keeps a column two times in three)" measured:"docs/adr/0005"`
 	MaskedExponent float64 `json:"masked_exponent" doc:"γ: how far the noise of masked copies lowers their weight" measured:"docs/adr/0005"`
 
-	Likelihood string `json:"likelihood" doc:"two classes: marginal, or bound (the paper's, whose scale drifts)" measured:"docs/adr/0011"`
+	Likelihood string `json:"likelihood" doc:"two classes: marginal, or bound (the paper's, whose scale drifts); learned head, number: joint trains mean, deviations and base at once, as the paper does" measured:"docs/adr/0011"`
 
 	Estimator   string  `json:"estimator" doc:"learned head: of the distance from Shapley values: ls, product, stop or abs" measured:"docs/adr/0003"`
 	Beta        float64 `json:"beta" doc:"learned head: weight of that distance" measured:"docs/adr/0003"`
@@ -140,18 +144,24 @@ func ListSettings() []Setting {
 	for i := range list {
 		f := defaults.Type().Field(i)
 		list[i] = Setting{
-			Key: f.Tag.Get("json"), Default: fmt.Sprint(defaults.Field(i)),
+			Key: keyOf(f), Default: fmt.Sprint(defaults.Field(i)),
 			Meaning: f.Tag.Get("doc"), Measured: f.Tag.Get("measured"),
 		}
 	}
 	return list
 }
 
+// keyOf returns the key of a setting.
+func keyOf(f reflect.StructField) string {
+	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return key
+}
+
 // Set changes the setting with the given key. It returns an error if the key is unknown or the value is invalid.
 func (s *Settings) Set(key, value string) error {
 	all := reflect.ValueOf(s).Elem()
 	for i := range all.NumField() {
-		if all.Type().Field(i).Tag.Get("json") != key {
+		if keyOf(all.Type().Field(i)) != key {
 			continue
 		}
 		switch field := all.Field(i); field.Kind() {
@@ -217,7 +227,7 @@ var maxSettings = map[string]int{
 func (s Settings) Validate() error {
 	all := reflect.ValueOf(s)
 	for i := range all.NumField() {
-		key := all.Type().Field(i).Tag.Get("json")
+		key := keyOf(all.Type().Field(i))
 		if limit, ok := maxSettings[key]; ok && all.Field(i).Int() > int64(limit) {
 			return wrongSetting(fmt.Sprintf("setting %s is %d: at most %d", key, all.Field(i).Int(), limit), "")
 		}
@@ -257,6 +267,7 @@ func (s Settings) network(in form.Inputs) form.Config {
 		Inputs: in, Outputs: 1, Head: form.Head(s.Head), Form: form.Form(s.Form),
 		Frequencies: s.Frequencies, Embedding: s.Embedding, Hidden: s.Hidden,
 		Channels: s.Channels, Rank: s.Rank, Net: form.Net(s.Net), Width: s.Width, Layers: s.Layers,
+		Activation: form.Activation(s.Activation), Norm: form.Norm(s.Norm), TrainsBase: s.Likelihood == string(train.Joint),
 		SigmaWidth: s.SigmaWidth, HiddenWidth: s.HiddenWidth,
 	}
 	if c.Head == form.Exact && c.Form == form.Product {

@@ -122,7 +122,7 @@ func ask[T any](ctx context.Context, l *Lab, t Training, what string, f func(con
 		return nil, err
 	}
 	for _, a := range answers {
-		if a.Asked == k.Asked && a.Digest == k.Digest {
+		if a.question() == k.question() && readBy(a.Settings) == readBy(settings) {
 			k.origin = a.origin
 			return k, json.Unmarshal(a.Answer, &k.Answer)
 		}
@@ -193,6 +193,18 @@ func (t Training) change(s *psi.Settings) error {
 		}
 	}
 	return nil
+}
+
+// readBy are the settings that the training of their head reads, the others zero: an answer outlives a setting of the other head.
+func readBy(s psi.Settings) psi.Settings {
+	if s.Head == "learned" {
+		s.Form, s.Channels, s.Pairs, s.PairRank, s.Learners, s.Rank, s.Bags = "", 0, 0, 0, 0, 0, 0
+		s.RefitSteps, s.RefitRate, s.AbsentSteps = 0, 0, 0
+		return s
+	}
+	s.Net, s.Width, s.Layers, s.Activation, s.Norm = "", 0, 0, "", ""
+	s.Estimator, s.Beta, s.PolishSteps, s.PolishRate = "", 0, 0, 0
+	return s
 }
 
 func digest(of ...any) string {

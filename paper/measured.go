@@ -38,6 +38,9 @@ func (o *origin) model() string {
 	return fmt.Sprintf("%s-%d-%s", o.Training.Set, o.Training.Fold, o.Digest)
 }
 
+// question is what an answer is to: the name of the question, and the training. There is one answer to each.
+func (o *origin) question() string { return o.Asked + " " + digest(o.Training) }
+
 // measured are the answers so far.
 func (l *Lab) measured() ([]kept[json.RawMessage], error) {
 	return readLines[kept[json.RawMessage]](filepath.Join(l.dir, measuredFile))
@@ -66,13 +69,31 @@ func (l *Lab) keep(answer any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	lines = append(lines, line)
+	question, err := questionOf(line)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	for i, older := range lines { // an answer by other settings goes
+		switch same, err := questionOf(older); {
+		case err != nil:
+			return fmt.Errorf("%s:%d: %w", path, i+1, err)
+		case same == question:
+			lines[i] = nil
+		}
+	}
+	lines = append(slices.DeleteFunc(lines, func(l json.RawMessage) bool { return l == nil }), line)
 	slices.SortFunc(lines, func(a, b json.RawMessage) int { return bytes.Compare(a, b) })
 	var text []byte
 	for _, line := range lines {
 		text = append(append(text, line...), '\n')
 	}
 	return replace(path, text)
+}
+
+func questionOf(line json.RawMessage) (string, error) {
+	var o origin
+	err := json.Unmarshal(line, &o)
+	return o.question(), err
 }
 
 // readLines reads a file with a JSON value in each line; a file that does not exist has none.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/psi-shapley/psi"
 )
 
 // A training is the program calling itself, and the program of a test is its tests: one that trains would start itself without end.
@@ -29,8 +31,12 @@ func TestAnswersAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := digest(training, settings)
-	older := fmt.Sprintf(`{"asked":"truth","training":{"set":"synth1","fold":0,"head":"exact"},"digest":%q,"revision":"abc","settings":{"gone":1},"cost":{"cpu_seconds":60},"fidelity":0.5,"answer":7}`, id)
+	settings.Beta++ // which the head does not read
+	asMeasured, err := json.Marshal(settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := fmt.Sprintf(`{"asked":"truth","training":{"set":"synth1","fold":0,"head":"exact"},"digest":"d1","revision":"abc","settings":{"gone":1,%s,"cost":{"cpu_seconds":60},"fidelity":0.5,"answer":7}`, asMeasured[1:])
 	path := filepath.Join(l.dir, measuredFile)
 	if err := os.WriteFile(path, []byte(older+"\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -64,6 +70,34 @@ func TestAnswersAreKept(t *testing.T) {
 	}
 }
 
+// An answer holds while the settings that its head reads are the same, and a newer one replaces it.
+func TestAnswersBySettings(t *testing.T) {
+	was := psi.DefaultSettings("learned", psi.TypicalSize())
+	for key, reads := range map[string]bool{"channels": false, "absent_steps": false, "bags": false, "width": true, "beta": true, "steps": true, "bins": true} {
+		for head, counts := range map[string]bool{"learned": reads, "exact": !reads || key == "steps" || key == "bins"} {
+			was.Head = head
+			now := was
+			if err := now.Set(key, "77"); err != nil {
+				t.Fatal(err)
+			}
+			if (readBy(was) != readBy(now)) != counts {
+				t.Errorf("%s of the %s head: counts is %t, want %t", key, head, !counts, counts)
+			}
+		}
+	}
+	l := newLab(t.TempDir(), 1, false)
+	for answer := range 3 {
+		first := kept[int]{origin: origin{Asked: "truth", Training: Training{Set: "synth1", Fold: answer / 2}, Digest: fmt.Sprint(answer)}, Answer: answer}
+		if err := l.keep(first); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers, err := l.measured()
+	if err != nil || len(answers) != 2 || string(answers[0].Answer) != "1" || string(answers[1].Answer) != "2" {
+		t.Errorf("%d answers, %v: want 1, which replaced 0, and 2: %+v", len(answers), err, answers)
+	}
+}
+
 func TestBrokenLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines.jsonl")
 	if err := os.WriteFile(path, []byte("1\n2\n{\n"), 0o644); err != nil {
@@ -77,7 +111,7 @@ func TestBrokenLine(t *testing.T) {
 // Every committed figure, of this module and of bench/, has one line and names the revision of the code behind it.
 func TestLinesNameRevisions(t *testing.T) {
 	checkLines(t, measuredFile, func(k kept[json.RawMessage]) (key, revision string) {
-		return k.Asked + " " + k.model(), k.Revision
+		return k.question(), k.Revision
 	})
 	type fit struct {
 		Set, Tool, Digest string

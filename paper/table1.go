@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -133,40 +134,70 @@ func runTable1(ctx context.Context, l *Lab) (*Answer, error) {
 			}
 		}
 	}
-	raw, err := rawNets(ctx, l)
+	raw, rawFound, err := rawNets(ctx, l)
 	if err != nil {
 		return nil, err
 	}
 	a.Tables = []Table{table1Summary(heads, grid), table1Grid(grid), raw, table1Heads(heads)}
 	a.Charts = []Chart{table1Chart(heads, grid)}
-	a.Verdict, a.Text = table1Verdict(heads, grid)
+	a.Verdict, a.Text = table1Verdict(heads, grid, rawFound)
 	return a, nil
+}
+
+// rawNet is the recipe of both nets on numbers as they are, found on validation rows of synth1, fold 0. After 1,500 steps of 256 rows
+// the FFNN's RMSE is .860 with snake, 1.072 with relu and 3.536 with elu; 5,000 steps of 64 rows with snake have .860 too. The paper's
+// FFNN has .599: longer trainings were not tried.
+var rawNet = map[string]string{
+	"activation": "snake", "layers": "3", "width": "100", "batch": "64", "steps": "5000",
+	"beta": "0.1", "polish_steps": "0", "spread_steps": "300",
+}
+
+// Sets and folds of these trainings, which take minutes each.
+var (
+	rawSets  = []string{"synth1"}
+	rawFolds = 1
+)
+
+// rawTraining is a net on numbers as they are.
+func rawTraining(set string, fold int, net string) Training {
+	t := Training{Set: set, Fold: fold, Head: "learned", Change: rawNet}
+	if net == "ffnn" {
+		return t.with(ffnnNet)
+	}
+	return t.with(map[string]string{"bins": "1", "frequencies": "0", "hidden": "1"})
 }
 
 // rawNets compares the nets on numbers as they are, with time to learn: in the grid the MENN reads lifted numbers, as psi
 // does by default, from which waves are learned in few steps.
-func rawNets(ctx context.Context, l *Lab) (Table, error) {
-	t := Table{Header: []string{"numbers as they are, 3,000 steps, `ls`, β′ = 0.1, fold 0", "MENN", "FFNN", "paper's best MENN", "paper's best FFNN"}}
-	for k, set := range synthNames[:3] {
+func rawNets(ctx context.Context, l *Lab) (Table, map[string]gridResult, error) {
+	t := Table{Header: []string{"numbers as they are, snake, 5,000 steps of 64 rows, `ls`, β′ = 0.1", "MENN", "FFNN", "paper's best MENN", "paper's best FFNN"}}
+	found := map[string]gridResult{"menn": {}, "ffnn": {}}
+	for _, set := range rawSets {
 		cells := []string{set}
-		for _, change := range []map[string]string{{"bins": "1", "frequencies": "0", "hidden": "1"}, ffnnNet} {
-			training := Training{Set: set, Head: "learned", Change: map[string]string{"beta": "0.1", "polish_steps": "0", "steps": "3000", "spread_steps": "10"}}
-			answer, err := ask(ctx, l, training.with(change), "truth", compareWithTruth)
+		for _, net := range nets {
+			ts := each(l.folds(rawFolds), func(fold int) Training { return rawTraining(set, fold, net) })
+			answers, err := askAll(ctx, l, ts, "truth", compareWithTruth)
 			if err != nil {
-				return t, err
+				return t, nil, err
 			}
-			cells = append(cells, short(answer.Answer.RMSE))
+			found[net][set] = column(answers, func(k *kept[against]) against { return k.Answer })
+			cells = append(cells, found[net].rmse(set).String())
 		}
 		for _, net := range nets {
-			best := math.Inf(1)
-			for b := range betas {
-				best = min(best, paperTable1[net][b][k])
-			}
-			cells = append(cells, short(best))
+			cells = append(cells, short(paperBestOf(net, slices.Index(synthNames, set))))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	return t, nil
+	return t, found, nil
+}
+
+// paperBestOf is the paper's RMSE of a net on a set, the best of its β′.
+func paperBestOf(net string, set int) float64 {
+	best := math.Inf(1)
+	for _, row := range paperTable1[net] {
+		best = min(best, row[set])
+	}
+	return best
 }
 
 // bestBeta is the β′ whose error is least over the sets, each relative to the least of that set.
@@ -270,7 +301,7 @@ func table1Chart(heads map[string]gridResult, grid map[gridRow]gridResult) Chart
 	return c
 }
 
-func table1Verdict(heads map[string]gridResult, grid map[gridRow]gridResult) (verdict, text string) {
+func table1Verdict(heads map[string]gridResult, grid map[gridRow]gridResult, raw map[string]gridResult) (verdict, text string) {
 	b := &strings.Builder{}
 	reached := map[string]int{}
 	for _, head := range headNames {
@@ -291,12 +322,34 @@ func table1Verdict(heads map[string]gridResult, grid map[gridRow]gridResult) (ve
 		}
 	}
 	at := func(estimator string) spread { return grid[gridRow{"menn", estimator, "1"}].rmse("synth3") }
-	fmt.Fprintf(b, "MENN has the lower RMSE in %d of %d cells. Much of that is not the net's doing: ours reads lifted numbers, the FFNN numbers as they are, and after "+
-		gridSteps+" steps the FFNN has hardly learned the waves of synth1 to 3; the table of numbers as they are, with five times the steps, is the fairer one. On synth3 at β′ = 1 RMSE is %s by `abs`, %s by `product` and %s by `ls`, "+
+	nearer, words := rawVerdict(raw)
+	fmt.Fprintf(b, "%s In the grid MENN has the lower RMSE in %d of %d cells, which says little of the nets: MENN reads lifted numbers there, the FFNN numbers as they are, and after "+
+		gridSteps+" steps the FFNN has hardly learned the waves of synth1 to 3. In the paper's own table MENN is lower in %d of 20 cells, not on synth3 at β′ = 0.1 and 1. On synth3 at β′ = 1 RMSE is %s by `abs`, %s by `product` and %s by `ls`, "+
 		"where the paper has 1.118: the cost is the estimator's, not that of asking for Shapley values. "+
 		"By the whole recipe, one for all sets, the exact head is at or below the paper's best within a fold's standard deviation on %d of 5 sets, tuned on %d, the learned head on %d.",
-		wins, cells, at("abs"), at("product"), at("ls"), reached["exact"], reached[exactTuned], reached["learned"])
-	return fmt.Sprintf("MENN over FFNN %s here, by more than in the paper and for another reason: lifted numbers. The price of β′ = 1 on synth3 is that of a biased estimator; unbiased, it is gone.", holds(wins*10 >= cells*9)), b.String()
+		words, wins, cells, paperWins(), at("abs"), at("product"), at("ls"), reached["exact"], reached[exactTuned], reached["learned"])
+	return nearer + " The price of β′ = 1 on synth3 is that of a biased estimator; unbiased, it is gone.", b.String()
+}
+
+// paperWins counts the cells of the paper's table in which MENN has the lower RMSE.
+func paperWins() (wins int) {
+	for b, row := range paperTable1["menn"] {
+		for k, x := range row {
+			wins += count(x < paperTable1["ffnn"][b][k])
+		}
+	}
+	return wins
+}
+
+// rawVerdict judges the claim by nets that read the same numbers.
+func rawVerdict(raw map[string]gridResult) (verdict, text string) {
+	wins, b := 0, &strings.Builder{}
+	for _, set := range rawSets {
+		menn, ffnn, k := raw["menn"].rmse(set), raw["ffnn"].rmse(set), slices.Index(synthNames, set)
+		wins += count(menn.Mean < ffnn.Mean)
+		fmt.Fprintf(b, "On numbers as they are the FFNN has an RMSE of %s on %s, %.2f times the paper's, and MENN %s, %.2f times. ", ffnn, set, ffnn.Mean/paperBestOf("ffnn", k), menn, menn.Mean/paperBestOf("menn", k))
+	}
+	return fmt.Sprintf("With both nets on numbers as they are, MENN is better than the FFNN on %d of %d sets.", wins, len(rawSets)), strings.TrimSpace(b.String())
 }
 
 // holds words whether a claim does.

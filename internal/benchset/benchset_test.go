@@ -116,6 +116,10 @@ func TestSets(t *testing.T) {
 			cells: []cell{{0, "x0", "-20.494"}},
 		},
 		{
+			name: "pksn-motor-paper", task: Regression, rows: 5_875, inputs: 20,
+			cells: []cell{{0, "subject#", "1"}, {0, "age", "72"}},
+		},
+		{
 			name: "bike-paper", task: Regression, rows: 17_379, inputs: 17,
 			cells: []cell{{0, "target", "1.3855"}, {0, "x16", "139.21"}},
 		},
@@ -125,8 +129,17 @@ func TestSets(t *testing.T) {
 			cells:   []cell{{0, "NetFractionInstallBurden", "74"}, {0, "target", "c0"}},
 		},
 		{
+			name: "fico-bad-paper", task: Binary, rows: 9_861, inputs: 22,
+			classes: map[string]int{"c0": 4_733, "c1": 5_128},
+			cells:   []cell{{0, "target", "c1"}},
+		},
+		{
 			name: "cens-paper", task: Binary, rows: 32_561, inputs: 14, categories: 8, missing: 4_262,
 			classes: map[string]int{"c0": 24_720, "c1": 7_841},
+		},
+		{
+			name: "cens-all-paper", task: Binary, rows: 48_842, inputs: 14, categories: 8, missing: 6_465,
+			classes: map[string]int{"c0": 37_155, "c1": 11_687},
 		},
 	} {
 		t.Run(want.name, func(t *testing.T) {

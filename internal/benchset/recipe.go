@@ -208,7 +208,9 @@ func dryBean() recipe {
 // knows them; Names does not, for nobody should be measured by them.
 func PaperNames() []string { return namesOf(paperRecipes()) }
 
-func paperRecipes() []recipe { return []recipe{pksnPaper(), bikePaper(), ficoPaper(), censPaper()} }
+func paperRecipes() []recipe {
+	return []recipe{pksnPaper(), pksnMotorPaper(), bikePaper(), ficoPaper(), ficoBadPaper(), censPaper(), censAllPaper()}
+}
 
 // pksnPaper has the patient's number, and so rows of one patient on both sides, and the target in standard deviations.
 func pksnPaper() recipe {
@@ -218,6 +220,13 @@ func pksnPaper() recipe {
 		noHeader: true,
 		target:   "x20", divisor: 10.699366,
 	}
+}
+
+// pksnMotorPaper predicts what the paper's text names, the other score of the examination, from the same columns.
+func pksnMotorPaper() recipe {
+	r := pksn()
+	r.name, r.drop, r.divisor = "pksn-motor-paper", []string{"total_UPDRS"}, 8.129282
+	return r
 }
 
 // bikePaper has the casual and the registered riders, who add up to the target, whose logarithm is to be predicted.
@@ -246,11 +255,25 @@ func ficoPaper() recipe {
 	return r
 }
 
+// ficoBadPaper asks for the other class.
+func ficoBadPaper() recipe {
+	r := ficoPaper()
+	r.name, r.classes = "fico-bad-paper", fico().classes
+	return r
+}
+
 // censPaper is the first of adult's two files, all columns of it.
 func censPaper() recipe {
 	r := adult()
 	r.name, r.files, r.drop = "cens-paper", r.files[:1], nil
 	r.categories = append(slices.Clone(r.categories), "education")
+	return r
+}
+
+// censAllPaper is both files: the 48,842 rows that the paper's text names.
+func censAllPaper() recipe {
+	r := censPaper()
+	r.name, r.files = "cens-all-paper", adult().files
 	return r
 }
 

@@ -9,6 +9,7 @@ package form
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // Head is the method that computes attributions.
@@ -19,6 +20,12 @@ type Form string
 
 // Net is the network that embeds the columns for the learned head.
 type Net string
+
+// Activation is the non-linear function of the learned head's layers.
+type Activation string
+
+// Norm normalises the layers of the learned head's trunk.
+type Norm string
 
 const (
 	// Exact makes the game multilinear in the mask, so that its Shapley values are an integral with an exact
@@ -41,6 +48,18 @@ const (
 	// FFNN has no networks of columns: the trunk reads [x·R, R], the numbers and their mask. The paper compares with
 	// it.
 	FFNN Net = "ffnn"
+
+	// Relu is max(x, 0). It, Snake and Elu are the activations of the paper's search. Without one of them the columns'
+	// networks have relu and the trunk x·sigmoid(x).
+	Relu Activation = "relu"
+	// Snake is x + sin²x.
+	Snake Activation = "snake"
+	// Elu is x where x > 0, else eˣ − 1.
+	Elu Activation = "elu"
+
+	// LayerNorm subtracts the mean over a layer's units, divides by their standard deviation, and applies a learned
+	// gain and shift.
+	LayerNorm Norm = "layer"
 )
 
 // Inputs holds the sizes that the table determines. Numeric columns come first, times last among them, then categorical
@@ -107,6 +126,10 @@ type Config struct {
 	Net    Net // learned head
 	Width  int // learned head: width of the trunk
 	Layers int // learned head: layers of the trunk
+
+	Activation Activation // learned head; "" is the default
+	Norm       Norm       // learned head: of the trunk's layers, before the activation; "" is none
+	TrainsBase bool       // learned head, number: φ_0 is a weight, and not the mean of the target
 
 	SigmaWidth  int  // hidden units of a player's σ network
 	SharedSigma bool // more than two classes: σ_d is the same for all; false in older files
@@ -215,6 +238,8 @@ func (c Config) Validate() error {
 	}
 	need(c.Embedding > 0, "embedding must be positive, not %d", c.Embedding)
 	need(c.Hidden >= 0 && c.Frequencies >= 0, "hidden and frequencies must not be negative")
+	need(c.Head == Learned || c.Activation == "" && c.Norm == "", "activation %q and norm %q need the %s head", c.Activation, c.Norm, Learned)
+	need(!c.TrainsBase || c.Head == Learned && !c.Classes, "likelihood joint, which trains φ_0, needs the %s head and a number", Learned)
 	need(c.LearnerCount() == 1 || c.Head == Exact && c.Form == Product, "%d learners need the product form", c.Learners)
 	need(!c.SharedSigma || c.Classes && c.Outputs > 1, "only more than two classes can share σ")
 	need(c.SigmaWidth > 0 && c.HiddenWidth > 0, "the widths of the σ and h networks must be positive")
@@ -243,6 +268,8 @@ func (c Config) Validate() error {
 	case Learned:
 		need(c.Width > 0 && c.Layers > 0, "width and layers must be positive")
 		need(c.Net == MENN || c.Net == FFNN, "unknown net %q: choose %s or %s", c.Net, MENN, FFNN)
+		need(slices.Contains([]Activation{"", Relu, Snake, Elu}, c.Activation), "unknown activation %q: choose %s, %s or %s", c.Activation, Relu, Snake, Elu)
+		need(c.Norm == "" || c.Norm == LayerNorm, "unknown norm %q: choose %s", c.Norm, LayerNorm)
 		need(c.Net != FFNN || c.Inputs.Bins <= 1 && c.Frequencies == 0 && c.Hidden == 0,
 			"net %s reads numbers as they are: bins must be 1, frequencies and hidden 0", FFNN)
 	default:

@@ -175,15 +175,33 @@ func learnedWeights(h Config) []Weight {
 		{"mix_bias", []int{1, 1, h.Width}, Mean, constant(0)},
 		{"baseline", []int{d, 1, z}, Mean, uniform(1)},
 	}
+	norm := func(layer string) {
+		if h.Norm == LayerNorm {
+			ws = append(ws,
+				Weight{layer + "_norm", []int{h.Width}, Mean, constant(1)},
+				Weight{layer + "_norm_bias", []int{h.Width}, Mean, constant(0)})
+		}
+	}
+	norm("mix")
 	for i := range h.Layers {
+		norm(TrunkLayer(i))
 		ws = append(ws,
 			Weight{TrunkLayer(i), []int{h.Width, h.Width}, Mean, uniform(1.7 * perRoot(h.Width))},
 			Weight{TrunkLayer(i) + "_bias", []int{h.Width}, Mean, constant(0)})
+	}
+	if h.TrainsBase {
+		ws = append(ws, Weight{baseWeight, []int{h.Outputs}, Mean, constant(0)})
 	}
 	return append(ws,
 		Weight{"out", []int{h.Width, h.Outputs * d}, Mean, uniform(perRoot(h.Width))},
 		Weight{"out_bias", []int{h.Outputs * d}, Mean, constant(0)})
 }
+
+// baseWeight is φ_0 less the mean of the target, if it is trained, in the target's standard deviations.
+const baseWeight = "base"
+
+// Base returns φ_0 of weights on the host; nil if it is not trained.
+func Base(weights map[string][]float32) []float32 { return weights[baseWeight] }
 
 // TrunkLayer returns the name of a layer of the learned head's trunk.
 func TrunkLayer(i int) string { return fmt.Sprintf("trunk%d", i+1) }

@@ -35,10 +35,12 @@ func (g learnedGame) Attributions(mask *Node, _ int) *Node {
 // columns returns f_d [B, P, C, D] of the columns.
 func (g learnedGame) columns(mask *Node) *Node {
 	b, p := mask.Shape().Dim(0), mask.Shape().Dim(1)
-	h := silu(Add(Einsum("bpd,dbh->bph", mask, g.gain), g.rest))
-	h = Reshape(h, b*p, g.Width)
+	act := activation(g.Activation, silu)
+	h := Reshape(Add(Einsum("bpd,dbh->bph", mask, g.gain), g.rest), b*p, g.Width)
+	h = act(g.normed("mix", h))
 	for i := range g.Layers {
-		h = silu(dense(g.w, form.TrunkLayer(i), h))
+		layer := form.TrunkLayer(i)
+		h = act(g.normed(layer, dense(g.w, layer, h)))
 	}
 	out := Reshape(dense(g.w, "out", h), b, p, g.Outputs, g.Inputs.Columns())
 	if g.Classes && g.Outputs > 1 { // see centre
@@ -58,5 +60,38 @@ func (g learnedGame) Value(mask *Node) *Node {
 func dense(w Lookup, name string, h *Node) *Node {
 	return Add(Dot(h, w(name)).Product(), InsertAxes(w(name+"_bias"), 0))
 }
+
+// normEpsilon keeps the normalisation of equal units finite.
+const normEpsilon = 1e-5
+
+// normed returns a layer's units [B·P, H], normalised if the network has a norm: (h − mean)/√(var + ε) · gain + shift,
+// mean and variance over the units.
+func (g learnedGame) normed(layer string, h *Node) *Node {
+	if g.Norm != form.LayerNorm {
+		return h
+	}
+	gap := Sub(h, ReduceAndKeep(h, ReduceMean, -1))
+	std := Sqrt(AddScalar(ReduceAndKeep(Square(gap), ReduceMean, -1), normEpsilon))
+	return Add(Mul(Div(gap, std), InsertAxes(g.w(layer+"_norm"), 0)), InsertAxes(g.w(layer+"_norm_bias"), 0))
+}
+
+// activation returns the function of a layer, which by default is otherwise.
+func activation(a form.Activation, otherwise func(*Node) *Node) func(*Node) *Node {
+	switch a {
+	case form.Relu:
+		return relu
+	case form.Snake:
+		return snake
+	case form.Elu:
+		return elu
+	}
+	return otherwise
+}
+
+// snake returns x + sin²x.
+func snake(x *Node) *Node { return Add(x, Square(Sin(x))) }
+
+// elu returns x where x > 0, else eˣ − 1.
+func elu(x *Node) *Node { return Add(relu(x), AddScalar(Exp(MinScalar(x, 0)), -1)) }
 
 func silu(x *Node) *Node { return Mul(x, Sigmoid(x)) }

@@ -58,43 +58,86 @@ func concatenated(s *subject, f *network.Forward, mask *Node) *Node {
 }
 
 // The FFNN's trunk reads [x·R, R]: its first layer is A·(x·R) + B·R + c, whatever R is, and
-// the rest is the trunk's. A and B are put together here from the weights, in double precision.
+// the rest is the trunk's, with each activation and norm. A and B are put together here from
+// the weights, in double precision.
 func TestFFNNReadsNumbersAndMask(t *testing.T) {
-	onEachBackend(t, func(t *testing.T, b *engine.Backend) {
-		rng := newRand(t)
-		const players, per = 3, 8
-		s := newSubject(t, b, form.Config{
-			Inputs: form.Inputs{Numeric: players, Bins: 1}, Outputs: 1, Head: form.Learned,
-			Net: form.FFNN, Embedding: 2, Width: 5, Layers: 1, SigmaWidth: 1, HiddenWidth: 1,
-		}, rng)
-		rows := encode.NewBatch(6, players, 0)
-		for i := range rows.Rows * players {
-			x := rng.Float32() // the column's place in its only bin, and its standardised value
-			rows.Numbers[2*i], rows.Numbers[2*i+1], rows.Observed[i] = x, 4*x-2, 1
-		}
-		masks := formtest.Masks(rng, rows.Rows, per, players)
-		got := s.call(t, func(f *network.Forward, in []*Node) []*Node {
-			return []*Node{f.Attributions(in[0], 0)}
-		}, rows, engine.Tensor(masks, rows.Rows, per, players))[0]
+	for _, c := range trunks {
+		t.Run(c.name(), func(t *testing.T) {
+			onEachBackend(t, func(t *testing.T, b *engine.Backend) { checkFFNN(t, b, c) })
+		})
+	}
+}
 
-		weights, err := s.Get(weightsCopy)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var want []float64
-		for i := range rows.Rows {
-			for p := range per {
-				x, mask := make([]float64, players), masks[(i*per+p)*players:][:players]
-				for d := range x {
-					x[d] = float64(rows.Numbers[2*(i*players+d)])
-				}
-				want = append(want, ffnn(s.Config, weights, x, mask)...)
+// trunk is how the layers of the learned head end.
+type trunk struct {
+	activation form.Activation
+	norm       form.Norm
+}
+
+var trunks = []trunk{{"", ""}, {form.Relu, ""}, {form.Snake, ""}, {form.Elu, ""}, {"", form.LayerNorm}, {form.Snake, form.LayerNorm}, {form.Elu, form.LayerNorm}}
+
+func (c trunk) name() string { return fmt.Sprintf("%q,%q", c.activation, c.norm) }
+
+func checkFFNN(t *testing.T, b *engine.Backend, c trunk) {
+	rng := newRand(t)
+	const players, per = 3, 8
+	s := newSubject(t, b, form.Config{
+		Inputs: form.Inputs{Numeric: players, Bins: 1}, Outputs: 1, Head: form.Learned,
+		Net: form.FFNN, Embedding: 2, Width: 5, Layers: 1, Activation: c.activation, Norm: c.norm, SigmaWidth: 1, HiddenWidth: 1,
+	}, rng)
+	rows := encode.NewBatch(6, players, 0)
+	for i := range rows.Rows * players {
+		x := rng.Float32() // the column's place in its only bin, and its standardised value
+		rows.Numbers[2*i], rows.Numbers[2*i+1], rows.Observed[i] = x, 4*x-2, 1
+	}
+	masks := formtest.Masks(rng, rows.Rows, per, players)
+	got := s.call(t, func(f *network.Forward, in []*Node) []*Node {
+		return []*Node{f.Attributions(in[0], 0)}
+	}, rows, engine.Tensor(masks, rows.Rows, per, players))[0]
+
+	weights, err := s.Get(weightsCopy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []float64
+	for i := range rows.Rows {
+		for p := range per {
+			x, mask := make([]float64, players), masks[(i*per+p)*players:][:players]
+			for d := range x {
+				x[d] = float64(rows.Numbers[2*(i*players+d)])
 			}
+			want = append(want, ffnn(s.Config, weights, x, mask)...)
 		}
-		e := relativeError(got, want)
-		t.Logf("relative error %.1e", e)
-		atMost(t, "relative error", e, 1e-5)
-	})
+	}
+	e := relativeError(got, want)
+	t.Logf("relative error %.1e", e)
+	atMost(t, "relative error", e, 1e-5)
+}
+
+// Gradients by the weights of a trunk with an activation and a norm of the paper's search are slopes.
+func TestGradientsOfTrunks(t *testing.T) {
+	const directions, step, tolerance = 6, 3e-4, 3e-3
+	for _, c := range trunks[1:] {
+		t.Run(c.name(), func(t *testing.T) {
+			rng := newRand(t)
+			config := learned.small(5, 2)
+			config.Activation, config.Norm = c.activation, c.norm
+			s := newSubject(t, open(t, "go"), config, rng)
+			weights := awayFromKinks(t, s)
+			slope := newSlope(t, s, attributions, form.Mean, rng)
+			_, gradient := slope.at(t, weights)
+			var want, got []float64
+			for range directions {
+				u := randomDirection(rng, s.Network, form.Mean)
+				above, _ := slope.at(t, moved(weights, u, step))
+				below, _ := slope.at(t, moved(weights, u, -step))
+				want, got = append(want, (above-below)/(2*step)), append(got, dot(gradient, u))
+			}
+			e := relativeError(got, want)
+			t.Logf("relative error %.1e", e)
+			atMost(t, "relative error of the gradient", e, tolerance)
+		})
+	}
 }
 
 // ffnn is f_d of a row of numbers x under a mask.
@@ -116,21 +159,46 @@ func ffnn(c form.Config, w map[string][]float32, x []float64, mask []float32) []
 			h[k] += a*x[d]*r + b*r + absent
 		}
 	}
-	layer := func(name string, h []float64, outputs int) []float64 {
+	layer := func(name, before string, h []float64, outputs int) []float64 {
+		if c.Norm == form.LayerNorm {
+			mean, square := 0.0, 0.0
+			for _, v := range h {
+				mean, square = mean+v/float64(len(h)), square+v*v/float64(len(h))
+			}
+			for j, v := range h {
+				h[j] = at(before+"_norm", j)*(v-mean)/math.Sqrt(square-mean*mean+1e-5) + at(before+"_norm_bias", j)
+			}
+		}
 		out := make([]float64, outputs)
 		for k := range out {
 			out[k] = at(name+"_bias", k)
 			for j, v := range h {
-				out[k] += v / (1 + math.Exp(-v)) * at(name, j*outputs+k)
+				out[k] += activated(c.Activation, v) * at(name, j*outputs+k)
 			}
 		}
 		return out
 	}
-	f := layer("out", layer("trunk1", h, c.Width), len(x))
+	f := layer("out", "trunk1", layer("trunk1", "mix", h, c.Width), len(x))
 	for d := range f {
 		f[d] *= float64(mask[d])
 	}
 	return f
+}
+
+// activated is the function of a unit.
+func activated(a form.Activation, v float64) float64 {
+	switch a {
+	case form.Relu:
+		return max(v, 0)
+	case form.Snake:
+		return v + (1-math.Cos(2*v))/2
+	case form.Elu:
+		if v < 0 {
+			return math.Exp(v) - 1
+		}
+		return v
+	}
+	return v / (1 + math.Exp(-v))
 }
 
 // Nothing makes the learned head's attributions Shapley values, so it has no exact

@@ -143,6 +143,9 @@ func (f *Forward) Std(mask *Node) *Node {
 // NoiseStd returns σ_0 [C]. Classes have none: labels are random already.
 func (f *Forward) NoiseStd() *Node { return Mul(positive(f.w("sigma0")), f.w(form.NoiseScale)) }
 
+// Base returns φ_0 [C] less the mean of the target, of a network that trains it.
+func (f *Forward) Base() *Node { return f.w("base") }
+
 // NoiseScale returns the unit of σ [C], [1] if classes share it.
 func (f *Forward) NoiseScale() *Node { return f.w(form.NoiseScale) }
 
@@ -181,9 +184,10 @@ func embed(c form.Config, w Lookup, rows Rows) *Node {
 	if c.Head == form.Learned && c.Net == form.FFNN { // a linear map, which the trunk's first layer includes
 		return h
 	}
-	h = relu(h)
+	act := activation(c.Activation, relu)
+	h = act(h)
 	for _, name := range c.HiddenLayers() {
-		h = relu(playerLayer(w, name, h))
+		h = act(playerLayer(w, name, h))
 	}
 	return h
 }

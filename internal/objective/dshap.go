@@ -7,7 +7,7 @@ import (
 )
 
 // Estimator is a method to estimate D_SHAP = Σ_d (φ_d − f_d)² / 2σ_d² from a few coalitions of each row. σ_d is trained
-// after the mean, so here it is 1.
+// after the mean, so it is 1, except in Weighed.
 //
 // With t(S) = f(x_{S∪d}) − f(x_S) − f_d(x) for a random player d and S the players before d in a random order, E[t] =
 // φ_d − f_d.
@@ -90,6 +90,16 @@ func (e Estimator) DSHAP(f, mask, pick *Node) *Node {
 		return t
 	}
 	panic(e.Validate())
+}
+
+// minVariance is a lower bound of σ_d² in the weight of D_SHAP, in units of the target's variance.
+const minVariance = 1e-4
+
+// Weighed returns DSHAP / σ_d² [B, C], the paper's weight, for variances σ_d² [B, C, D] of the rows' players. The ½ of
+// 1/2σ_d² is part of β′ = Dβ/2. As in the paper, σ_d has a gradient too: where f_d misses φ_d, σ_d grows.
+func (e Estimator) Weighed(f, mask, pick, variance *Node) *Node {
+	own := ReduceSum(Mul(variance, InsertAxes(pick, 1)), -1) // σ_d² of the random player
+	return Div(e.DSHAP(f, mask, pick), MaxScalar(own, minVariance))
 }
 
 // allocation returns (v(S) − Σ_{d∈S} f̃_d)² [B, C] for attributions f [B, C, D] of the players in whole [B, D], S =

@@ -412,3 +412,46 @@ func TestSlopesAtTheShapleyValues(t *testing.T) {
 		}
 	})
 }
+
+// The paper's weight divides the estimate by σ_d² of the random player, and its slope by σ_d² is −estimate/σ_d⁴: σ_d grows where f_d
+// misses φ_d. Below the bound the slope is 0.
+func TestWeighedByTheVarianceOfThePlayer(t *testing.T) {
+	rng := seeded(t, 9)
+	for _, e := range []objective.Estimator{objective.TwoDraws, objective.Stopped, objective.Absolute} {
+		t.Run(string(e), func(t *testing.T) {
+			b := randomBatch(rng, e)
+			variance := make([]float64, b.rows*b.outputs*b.players)
+			for i := range variance {
+				variance[i] = rng.Float64() + 0.1
+			}
+			variance[0] = 1e-5 // of the first row's player and output: below the bound
+			onEveryBackend(t, func(t *testing.T, on *engine.Backend) {
+				out := run(t, on, func(in []*Node) []*Node {
+					weighed := e.Weighed(in[0], in[1], in[2], in[3])
+					return []*Node{weighed, Gradient(ReduceAllSum(weighed), in[3])[0]}
+				},
+					tensor(b.f, b.rows, b.copies, b.outputs, b.players), tensor(b.mask, b.rows, b.copies, b.players),
+					tensor(b.pick, b.rows, b.players), tensor(variance, b.rows, b.outputs, b.players))
+				value, slope := out[0], out[1]
+				for row := range b.rows {
+					for c := range b.outputs {
+						whole := b.reference(e, b.f, b.f, row, c)
+						own := 0.0
+						for d := range b.players {
+							own += b.pick[row*b.players+d] * variance[(row*b.outputs+c)*b.players+d]
+						}
+						bounded := max(own, 1e-4)
+						near(t, "value", value[row*b.outputs+c], whole/bounded, 1e-9*max(1, math.Abs(whole/bounded)))
+						for d := range b.players {
+							want := 0.0
+							if own > 1e-4 {
+								want = -b.pick[row*b.players+d] * whole / (own * own)
+							}
+							near(t, "slope", slope[(row*b.outputs+c)*b.players+d], want, 1e-9)
+						}
+					}
+				}
+			})
+		})
+	}
+}

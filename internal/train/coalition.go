@@ -19,15 +19,18 @@ const (
 	Kernel Sampler = "kernel"
 	// Bernoulli keeps each player with probability 1/2.
 	Bernoulli Sampler = "bernoulli"
+	// TwoThirds keeps each player with probability 2/3. The paper calls its p "the probability of introducing a
+	// feature", though it names it p_missing.
+	TwoThirds Sampler = "two-thirds"
 )
 
 // Validate returns an error if the sampler is unknown.
 func (s Sampler) Validate() error {
 	switch s {
-	case UniformSize, Kernel, Bernoulli:
+	case UniformSize, Kernel, Bernoulli, TwoThirds:
 		return nil
 	}
-	return fmt.Errorf("unknown sampler %q: choose %s, %s or %s", s, UniformSize, Kernel, Bernoulli)
+	return fmt.Errorf("unknown sampler %q: choose %s, %s, %s or %s", s, UniformSize, Kernel, Bernoulli, TwoThirds)
 }
 
 // draw writes a random coalition of the players in whole to part.
@@ -37,6 +40,13 @@ func (s Sampler) draw(rng *rand.Rand, whole, part []float32) {
 	case Bernoulli:
 		for d, present := range whole {
 			part[d] = present * float32(rng.Uint32()&1)
+		}
+	case TwoThirds:
+		for d, present := range whole {
+			part[d] = 0
+			if rng.IntN(3) != 0 {
+				part[d] = present
+			}
 		}
 	case Kernel:
 		subset(rng, whole, part, n, kernelSize(rng, n))

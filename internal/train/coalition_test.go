@@ -106,6 +106,7 @@ func TestSamplersFollowTheirDistributions(t *testing.T) {
 			return 1 / float64(s*(n-s))
 		}},
 		{Bernoulli, func(s int) float64 { return choose(n, s) }},
+		{TwoThirds, func(s int) float64 { return choose(n, s) * math.Pow(2, float64(s)) }},
 	} {
 		t.Run(string(c.sampler), func(t *testing.T) {
 			rng := seeded(t, 1)
@@ -151,6 +152,7 @@ func TestSamplersOfFewPlayers(t *testing.T) {
 		{[]float32{0, 1, 0}, UniformSize, map[uint]float64{0: 0.5, 0b010: 0.5}},
 		{[]float32{0, 1, 0}, Kernel, map[uint]float64{0: 1}},
 		{[]float32{0, 1, 0}, Bernoulli, map[uint]float64{0: 0.5, 0b010: 0.5}},
+		{[]float32{0, 1, 0}, TwoThirds, map[uint]float64{0: 1. / 3, 0b010: 2. / 3}},
 		{[]float32{1, 0, 1}, Kernel, map[uint]float64{0b001: 0.5, 0b100: 0.5}},
 		{[]float32{}, Kernel, map[uint]float64{0: 1}},
 	} {
@@ -169,7 +171,7 @@ func TestSamplersOfFewPlayers(t *testing.T) {
 }
 
 func TestValidateKnowsTheSamplers(t *testing.T) {
-	for _, s := range []Sampler{UniformSize, Kernel, Bernoulli} {
+	for _, s := range []Sampler{UniformSize, Kernel, Bernoulli, TwoThirds} {
 		if err := s.Validate(); err != nil {
 			t.Errorf("%q: %v", s, err)
 		}

@@ -70,6 +70,7 @@ func (c Config) Validate() error {
 	if c.Estimator != "" {
 		errs = append(errs, c.Estimator.Validate())
 	}
+	need(c.Likelihood != Joint || c.Estimator != objective.LeastSquares, "likelihood %s weighs D_SHAP by σ_d of one column, which estimator %s has not: choose another estimator", Joint, objective.LeastSquares)
 	return errors.Join(errs...)
 }
 
@@ -153,7 +154,7 @@ func (c Config) Bag() Config {
 	return c
 }
 
-// Likelihood is the likelihood of the labels of two classes given the log odds.
+// Likelihood is the likelihood of the labels of two classes given the log odds, or of a number.
 type Likelihood string
 
 const (
@@ -161,14 +162,19 @@ const (
 	Marginal Likelihood = "marginal"
 	// Bound is the paper's bound, whose scale drifts. It is kept to show that.
 	Bound Likelihood = "bound"
+	// Joint is the paper's objective for a number, with the learned head: the normal likelihood trains mean, σ_d, σ_0
+	// and φ_0 at once, on rows as observed and on masked copies, and D_SHAP is weighed by 1/2σ_d². It is kept to
+	// compare: what a copy hides becomes part of σ_d.
+	Joint Likelihood = "joint"
 )
 
 // Validate returns an error if the likelihood is unknown.
 func (l Likelihood) Validate() error {
-	if l != Marginal && l != Bound {
-		return fmt.Errorf("unknown likelihood %q: choose %s or %s", l, Marginal, Bound)
+	switch l {
+	case Marginal, Bound, Joint:
+		return nil
 	}
-	return nil
+	return fmt.Errorf("unknown likelihood %q: choose %s, %s or %s", l, Marginal, Bound, Joint)
 }
 
 // oneCycle returns the learning rate at step i of n: up from top/25 over the first tenth, then down to top/2500, both

@@ -109,12 +109,20 @@ func (r *Run) fit() phase {
 		p.draw = r.drawForEstimator
 		p.loss = func(in lossInputs) *Node {
 			f := in.Attributions(in.mask, 0)
-			dshap := in.mean(r.Estimator.DSHAP(f, in.players, in.pick))
+			dshap := in.mean(r.distance(in, f))
 			v := ReduceSum(f, -1)
 			return Add(r.target.fit(in, v, []*Node{v}, nil), MulScalar(dshap, r.Beta))
 		}
 	}
 	return p
+}
+
+// distance returns the estimate of D_SHAP [B, C] of attributions f [B, P, C, players].
+func (r *Run) distance(in lossInputs, f *Node) *Node {
+	if r.Likelihood != Joint {
+		return r.Estimator.DSHAP(f, in.players, in.pick)
+	}
+	return r.Estimator.Weighed(f, in.players, in.pick, network.PerPlayer(r.net.Inputs, Square(in.Std(in.asObserved()))))
 }
 
 // refit continues training of the mean with rows weighted by their precision under σ: where noise varies, rows with

@@ -61,6 +61,9 @@ func New(net form.Config, on Backend, c Config, data Store, validation Data) (*R
 	}
 	r := &Run{Config: c, net: net, store: data, validation: validation, check: validation.some(checkRows), best: math.Inf(1), slowing: 1}
 	r.Batch = min(r.Batch, data.Len())
+	if joint := c.Likelihood == Joint; joint != net.TrainsBase || joint && net.Head != form.Learned {
+		return nil, fmt.Errorf("train: likelihood %s needs the learned head, a number and a trained φ_0", Joint)
+	}
 	if net.Classes && len(c.Base) != net.Outputs {
 		return nil, fmt.Errorf("train: φ_0 of %d outputs, but there are %d", len(c.Base), net.Outputs)
 	}
@@ -232,7 +235,16 @@ func (r *Run) score(ctx context.Context, p *phase, rows Data) (float64, map[stri
 	if err != nil {
 		return 0, nil, err
 	}
-	return p.score(&validated{x, rows, form.NoiseStd(weights), r.Base}), weights, nil
+	return p.score(&validated{x, rows, form.NoiseStd(weights), r.base(weights)}), weights, nil
+}
+
+// base returns φ_0 of weights: that of classes, or that of a number if it is trained, else nil.
+func (r *Run) base(weights map[string][]float32) []float64 {
+	base := r.Base
+	for _, v := range form.Base(weights) {
+		base = append(base, float64(v))
+	}
+	return base
 }
 
 // finalists returns how many candidates are kept: one if every validation uses all rows.
@@ -308,7 +320,7 @@ func (r *Run) measureMean(ctx context.Context, weights map[string][]float32) err
 		return err
 	}
 	r.setNodes(nodes)
-	if r.net.Classes {
+	if r.net.Classes || r.target.fitsSigma() {
 		return nil
 	}
 	sample, err := r.sample(measureRows)

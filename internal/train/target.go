@@ -55,7 +55,7 @@ type validated struct {
 	*form.Explained
 	data   Data
 	sigma0 []float32 // [C]
-	base   []float64 // [C], of classes
+	base   []float64 // [C] of classes, or of a number whose φ_0 is trained
 }
 
 // mean returns the weighted mean of a loss over rows.
@@ -93,11 +93,29 @@ type number struct{ *Run }
 // Gaussian likelihood, which ignores masked copies of noiseless data. With γ = 0 their noise dominates.
 func (r number) fit(in lossInputs, v *Node, learners []*Node, precision *Node) *Node {
 	observed, masked := copyOf(v, objective.Observed), copyOf(v, objective.Masked)
+	if r.fitsSigma() {
+		gap := StopGradient(objective.SquaredError(observed, masked))
+		return in.mean(Add(r.joint(in, v), objective.GaussianNLL(gap, r.hiddenVariance(in))))
+	}
 	tau := StopGradient(ReduceAndKeep(Mul(in.weight, objective.SquaredError(in.y, observed)), ReduceMean, 0)) // [1, C]
 	h := r.hiddenVariance(in)
 	weight := Pow(Div(tau, Add(tau, StopGradient(h))), ConstAs(tau, r.MaskedExponent))
 	gap := StopGradient(objective.SquaredError(observed, masked))
 	return Add(r.errors(in, learners, precision, weight), in.mean(objective.GaussianNLL(gap, h)))
+}
+
+// minNoise is a lower bound of the variance in the joint likelihood, in units of the target's.
+const minNoise = 1e-6
+
+// joint returns −log N(y; φ_0 + f(x_S), σ_0² + Σ_{d∈S} σ_d²(x_S)) [B, 1] of rows as observed plus that of their masked
+// copies, the paper's likelihood of a number. It has no h: hidden cells are noise of the columns that are there.
+func (r number) joint(in lossInputs, v *Node) *Node {
+	y := Sub(in.y, InsertAxes(in.Base(), 0))
+	nll := func(mask *Node, which int) *Node {
+		variance := Add(ReduceSum(Square(in.Std(mask)), -1), InsertAxes(Square(in.NoiseStd()), 0))
+		return objective.GaussianNLL(objective.SquaredError(y, copyOf(v, which)), AddScalar(variance, minNoise))
+	}
+	return Add(nll(in.asObserved(), objective.Observed), nll(in.asMasked(), objective.Masked))
 }
 
 func (r number) coalitions(in lossInputs, learners []*Node) *Node {
@@ -139,8 +157,12 @@ func (r number) hidden(in lossInputs, v, _ *Node) *Node {
 
 // score returns the mean squared error of the values, or the gamma deviance.
 func (r number) score(v *validated) float64 {
+	base := 0.0
+	if r.fitsSigma() && len(v.base) > 0 {
+		base = v.base[0]
+	}
 	return v.mean(func(row int) float64 {
-		gap := float64(v.data.Target[row]) - float64(v.Value[row])
+		gap := float64(v.data.Target[row]) - float64(v.Value[row]) - base
 		if s := r.LogStd; s > 0 {
 			return 2 * (math.Expm1(s*gap) - s*gap) / (s * s)
 		}
@@ -158,7 +180,8 @@ func (number) spreadScore(v *validated) float64 {
 	})
 }
 
-func (number) fitsSigma() bool { return false }
+// fitsSigma: the paper's objective trains mean and σ at once.
+func (r number) fitsSigma() bool { return r.Likelihood == Joint }
 
 func (number) refits() bool { return true }
 
