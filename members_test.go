@@ -251,6 +251,21 @@ func TestBestLearnsLonger(t *testing.T) {
 	}
 }
 
+// Classes of few rows overfit if they learn for longer, so best averages more networks instead.
+func TestBestOfClassesAveragesMore(t *testing.T) {
+	var steps, members int
+	m := trained(t, rowsOf(t, "synth1-binary", 200), psi.Config{Effort: psi.Best, Change: func(s *psi.Settings) {
+		steps, members = s.Steps, s.Members
+		small(s)
+		s.Members, s.Steps, s.AbsentSteps, s.SpreadSteps = 1, 5, 5, 5
+	}})
+	got := m.Manifest()
+	normal := psi.DefaultSettings("exact", psi.Size{Rows: got.Provenance.TrainingRows, Columns: len(got.Columns), Classes: true})
+	if steps != normal.Steps || members != 4 {
+		t.Errorf("%d steps of %d networks where normal takes %d", steps, members, normal.Steps)
+	}
+}
+
 // A budget is kept, the reading and the audit included, and the model says what it was enough for.
 func TestTimeBudget(t *testing.T) {
 	rows := rowsOf(t, "synth1", 3000)

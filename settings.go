@@ -19,7 +19,7 @@ type Effort string
 const (
 	Fast   Effort = "fast"   // processes a third as many rows as Normal
 	Normal Effort = "normal" // the measured default; also ""
-	Best   Effort = "best"   // trains twice as long and averages two networks
+	Best   Effort = "best"   // averages two networks that train twice as long, or four of Normal for classes of few rows
 )
 
 // Efforts returns the levels in ascending order.
@@ -42,8 +42,13 @@ func (s *Settings) shorten() {
 	s.Batch /= 2
 }
 
-// lengthen changes settings to effort best: two networks that train twice as long.
-func (s *Settings) lengthen() {
+// lengthen changes settings to effort best: two networks that train twice as long. Classes of few rows have four
+// networks instead, because longer training makes them too sure.
+func (s *Settings) lengthen(size Size) {
+	if size.Classes && !size.Large() {
+		s.Members = 4
+		return
+	}
 	s.Members = 2
 	s.Steps *= 2
 }
@@ -63,7 +68,7 @@ func (t *training) defaults(size Size) Settings {
 	case Fast:
 		s.shorten()
 	case Best:
-		s.lengthen()
+		s.lengthen(size)
 	}
 	return s
 }

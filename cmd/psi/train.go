@@ -187,7 +187,7 @@ func (f *trainFlags) addLearning(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.missingAsLevel, "missing-as-level", nil, "`COLUMNS` in which a missing cell is a value of its own, such as \"never asked\", rather than unknown")
 	flags.Float64Var(&f.validationFraction, "validation-fraction", 0.1, "share of the rows to validate on")
 	flags.Var(&f.head, "head", "exact: attributions are the model's Shapley values; learned: they approximate them")
-	flags.Var(&f.effort, "effort", "training effort: fast takes a third to a half of the time of normal; best takes three times as long, for twice the steps and two averaged networks")
+	flags.Var(&f.effort, "effort", "training effort: fast takes a third to a half of the time of normal; best takes about three times as long and averages two or four networks")
 	flags.IntVar(&f.members, "members", 1, "number of networks to train and average")
 	flags.StringVar(&f.config, "config", "", "YAML `FILE` of settings")
 	flags.StringArrayVar(&f.set, "set", nil, "`KEY=VALUE` of a setting; may be repeated")

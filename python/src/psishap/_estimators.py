@@ -384,8 +384,8 @@ _PARAMETERS = """
     head : {"exact", "learned"}, default "exact"
         How attributions are computed. With ``exact`` they are the Shapley values of the model. With ``learned`` they approximate them.
     effort : {"fast", "normal", "best"}, default "normal"
-        Training effort. ``fast`` takes a third to a half of the time of ``normal``. ``best`` takes three times as long: it trains for
-        twice as many steps and averages two networks.
+        Training effort. ``fast`` takes a third to a half of the time of ``normal``. ``best`` takes about three times as long: it
+        averages two networks that train for twice as many steps or, for classes of fewer than 10,000 rows, four networks.
     target_scale : {"auto", "identity", "log-mean", "log"}, default "auto"
         Scale of a numeric target during training. ``auto`` tries ``log-mean`` if a positive target is skewed, and keeps the scale that
         predicts better. With ``log-mean``, columns multiply the predicted mean. ``log`` predicts the median. Not used for classes.
