@@ -62,6 +62,15 @@ def verdicts(errors: Errors, tool: str, other: str) -> dict[str, Verdict]:
     return {name: Verdict(change, p) for (name, change), p in zip(changes.items(), ps, strict=True)}
 
 
+def beside_best(errors: Errors, tool: str, others: list[str]) -> dict[str, tuple[str, float]]:
+    """Of each set, the best of other tools by its mean error, and by which share of it the tool's is larger."""
+    found = {}
+    for name, of in errors.items():
+        best = min(others, key=lambda other: mean(of[other]))
+        found[name] = best, mean(of[tool]) / mean(of[best]) - 1
+    return found
+
+
 def wilcoxon(errors: Errors, tool: str, other: str) -> float:
     """The two-sided p of the signed-rank test over sets, of the logarithm of the ratio of both mean errors: a set counts by
     how many percent it differs, in whatever units its error is."""

@@ -33,6 +33,7 @@ def section(found: list[Result], tasks: dict[str, str]) -> list[str]:
     for tool in PSI:
         if tool not in missing:
             lines += ["", *verdict_table(errors, tool)]
+    lines += beside_tuned_trees(errors)
     if missing:
         lines += ["", "Not compared, because folds are missing:", ""]
     for tool, names in missing.items():
@@ -94,6 +95,26 @@ def verdict_table(errors: compare.Errors, tool: str) -> list[str]:
     verdicts = {other: compare.verdicts(errors, tool, other) for other in others}
     lines = [row(tool, *(f"beside {other}" for other in others)), row(*["---"] * (len(others) + 1))]
     return lines + [row(name, *(verdict(verdicts[other][name]) for other in others)) for name in errors]
+
+
+TUNED_TREES = ["LGBM20", "XGB20", "CAT20"]
+NEAR = 0.01  # of the error: about as good
+
+
+def beside_tuned_trees(errors: compare.Errors) -> list[str]:
+    """psi beside the best tuned tree of each set, which the test rows chose: that favours the trees."""
+    tools = next(iter(errors.values()))
+    if any(tree not in tools for tree in TUNED_TREES):
+        return []
+    lines = ["", f"Beside the best of {', '.join(TUNED_TREES)} on the test rows of each set:", ""]
+    for tool in [tool for tool in PSI if tool in tools]:
+        found = compare.beside_best(errors, tool, TUNED_TREES)
+        ahead, near = (sum(change < limit for _, change in found.values()) for limit in (0, NEAR))
+        far = sorted((change, name, tree) for name, (tree, change) in found.items() if change >= NEAR)
+        behind = ", ".join(f"{name} {100 * change:.1f} % ({tree})" for change, name, tree in reversed(far))
+        line = f"- {tool}: ahead on {ahead} of {len(found)}, ahead or within 1 % on {near}"
+        lines.append(line + (f"; behind by more on {behind}." if far else "."))
+    return lines
 
 
 def verdict(found: compare.Verdict) -> str:

@@ -16,6 +16,18 @@ def t_with_4_degrees(t: float) -> float:
     return 2 * (1 - below)
 
 
+class BesideBest(unittest.TestCase):
+    def test_of_two_sets(self) -> None:
+        errors = {
+            "one": {"a": [1.0, 3.0], "b": [2.0, 2.4], "c": [1.9, 2.1]},
+            "two": {"a": [3.0], "b": [4.0], "c": [5.0]},
+        }
+        found = compare.beside_best(errors, "a", ["b", "c"])
+        self.assertEqual({name: best for name, (best, _) in found.items()}, {"one": "c", "two": "b"})
+        self.assertAlmostEqual(found["one"][1], 0)
+        self.assertAlmostEqual(found["two"][1], -0.25)
+
+
 class CorrectedT(unittest.TestCase):
     def test_is_the_closed_form(self) -> None:
         draw = random.Random(1)
