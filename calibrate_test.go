@@ -71,7 +71,11 @@ func lossOf(m *Model, copies []maskedPass, d train.Data, a, b float64) float64 {
 			scores, variances, p := make([]float64, c), make([]float64, c), make([]float64, c)
 			for k := range c {
 				scores[k] = base[k] + slope*float64(x.answer.Value[i*c+k])
-				variances[k] = slope * slope * (x.answer.Variance[i*c+k] - float64(x.answer.HiddenVariance[i*c+k]))
+				variances[k] = x.answer.Variance[i*c+k] - float64(x.answer.HiddenVariance[i*c+k])
+				if c > 2 && x.answer.Disagreement != nil {
+					variances[k] -= float64(x.answer.Disagreement[i*c+k])
+				}
+				variances[k] *= slope * slope
 			}
 			if c == 1 {
 				positive := link.LogisticNormal(scores[0], math.Sqrt(max(0, variances[0])))
@@ -88,7 +92,7 @@ func lossOf(m *Model, copies []maskedPass, d train.Data, a, b float64) float64 {
 // a and b are where the log loss of rows and of their masked copies, and what is believed of them before, are least.
 func TestScaleIsTheBestOfAGrid(t *testing.T) {
 	rows := small(t, 250)
-	for _, c := range []struct{ classes, members int }{{3, 1}, {3, 2}, {2, 1}} { // of two members, the doubt of scores is larger
+	for _, c := range []struct{ classes, members int }{{3, 1}, {3, 2}, {2, 1}} {
 		m := trainSmall(t, ofClasses(t, rows, c.classes), "label", "number", c.members)
 		chunk, err := m.chunk(rows, 0, nil)
 		if err != nil {
@@ -245,7 +249,7 @@ func TestScaleLeavesTheBase(t *testing.T) {
 }
 
 // κ changes the probabilities of rows with gaps and nothing else. Theirs are those of scores that lie κ times as far from
-// the base, whose deviation is κ times as large.
+// the base, whose deviation is κ times as large. For three classes that is the deviation without the members' disagreement.
 func TestSlopeIsOfProbabilitiesAlone(t *testing.T) {
 	rows := small(t, 120)
 	for _, classes := range []int{2, 3} {
@@ -279,6 +283,12 @@ func TestSlopeIsOfProbabilitiesAlone(t *testing.T) {
 				at := i*c + k
 				scores[k] = steep.Base[at] + kappa*(steep.Prediction[at]-steep.Base[at])
 				variances[k] = kappa * kappa * (square(steep.PredictionStd[at]) - square(steep.HiddenStd[at]))
+				if c > 1 {
+					variances[k] = kappa * kappa * square(scale) * m.own.NoiseVariance()[k]
+					for _, s := range steep.Std[at*len(steep.Players) : (at+1)*len(steep.Players)] {
+						variances[k] += kappa * kappa * square(s)
+					}
+				}
 			}
 			if c == 1 {
 				p[0] = link.LogisticNormal(scores[0], math.Sqrt(max(0, variances[0])))
@@ -286,7 +296,7 @@ func TestSlopeIsOfProbabilitiesAlone(t *testing.T) {
 				link.SoftmaxNormal(scores, variances, p)
 			}
 			for k := range c {
-				if at := i*c + k; math.Abs(steep.Probability[at]-p[k]) > 1e-9 || steep.Probability[at] == plain.Probability[at] {
+				if at := i*c + k; math.Abs(steep.Probability[at]-p[k]) > 1e-7 || steep.Probability[at] == plain.Probability[at] {
 					t.Fatalf("row %d: probability %v, want %v; without κ %v", i, steep.Probability[at], p[k], plain.Probability[at])
 				}
 			}

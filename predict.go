@@ -268,17 +268,28 @@ func (m *Model) slopes(b *encode.Batch) []float64 {
 	return m.manifest.Calibration.slopes(observedShares(b))
 }
 
+// doubts returns the variances of scores [rows, C] over which probabilities are means. Missing cells are already
+// marginalised in the scores, so h² is left out. For more than two classes, so is the variance of the members' values:
+// link.SoftmaxNormal shrinks all scores by the mean over classes, and members differ most about unlikely ones (ADR 22).
+func (m *Model) doubts(x *form.Answer) []float64 {
+	doubts, unit := make([]float64, len(x.Variance)), m.unit()
+	for i, v := range x.Variance {
+		v -= float64(x.HiddenVariance[i])
+		if m.manifest.Task == Multiclass && x.Disagreement != nil {
+			v -= float64(x.Disagreement[i])
+		}
+		doubts[i] = unit * unit * max(0, v)
+	}
+	return doubts
+}
+
 // probabilities returns the probabilities of classes from scores [rows, C]: of the positive class [rows], or of all
-// classes [rows, C]. It returns nil for a number. slopes is κ [rows], or nil. Missing cells are already marginalised in
-// the scores, so h is left out.
+// classes [rows, C]. It returns nil for a number. slopes is κ [rows], or nil.
 func (m *Model) probabilities(scores []float64, x *form.Answer, slopes []float64) []float64 {
 	if !m.classes() {
 		return nil
 	}
-	variances := m.variances(x)
-	for i, h := range x.HiddenVariance {
-		variances[i] -= m.unit() * m.unit() * float64(h)
-	}
+	variances := m.doubts(x)
 	if slopes != nil {
 		scores = slices.Clone(scores)
 		base := m.bases()
@@ -297,7 +308,7 @@ func (m *Model) probabilities(scores []float64, x *form.Answer, slopes []float64
 	}
 	if m.manifest.Task == Binary {
 		for i, s := range scores {
-			p[i] = link.LogisticNormal(s, math.Sqrt(max(0, variances[i])))
+			p[i] = link.LogisticNormal(s, math.Sqrt(variances[i]))
 		}
 		return p
 	}

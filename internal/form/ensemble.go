@@ -70,8 +70,9 @@ func (e *Ensemble) Close() {
 // Answer is the answer of an ensemble for rows, in standard deviations of the target or units of scores.
 type Answer struct {
 	Explained
-	Variance []float64   // [rows, C] variance of the target about Value: σ_0² + Σ_d σ_d² + h², plus the variance of the members' values
-	ByBag    [][]float32 // [bags] attributions [rows, C, players] of each; nil unless requested, or without bags
+	Variance     []float64   // [rows, C] variance of the target about Value: σ_0² + Σ_d σ_d² + h², plus the variance of the members' values
+	Disagreement []float32   // [rows, C] variance of the members' values, a part of Variance; nil with one member
+	ByBag        [][]float32 // [bags] attributions [rows, C, players] of each; nil unless requested, or without bags
 }
 
 // Slice returns the answer of rows [from, to), sharing memory.
@@ -81,7 +82,7 @@ func (a *Answer) Slice(from, to, all int) *Answer {
 			Value: share(a.Value, from, to, all), Empty: share(a.Empty, from, to, all), Attributions: share(a.Attributions, from, to, all),
 			Std: share(a.Std, from, to, all), HiddenVariance: share(a.HiddenVariance, from, to, all),
 		},
-		Variance: share(a.Variance, from, to, all),
+		Variance: share(a.Variance, from, to, all), Disagreement: share(a.Disagreement, from, to, all),
 	}
 	for _, bag := range a.ByBag {
 		part.ByBag = append(part.ByBag, share(bag, from, to, all))
@@ -105,9 +106,8 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 		}
 	}
 	a := &Answer{}
-	var ofValues []float32
-	if a.Value, ofValues = moments(all, func(x *Explained) []float32 { return x.Value }); e.mixed {
-		ofValues = nil
+	if a.Value, a.Disagreement = moments(all, func(x *Explained) []float32 { return x.Value }); e.mixed {
+		a.Disagreement = nil
 	}
 	if all[0].Empty != nil {
 		a.Empty, _ = moments(all, func(x *Explained) []float32 { return x.Empty })
@@ -125,7 +125,7 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 		}
 	}
 	if want&Spread != 0 {
-		e.spread(a, all, ofValues)
+		e.spread(a, all)
 	}
 	if err := finite(b.Rows, a.Variance); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (e *Ensemble) Pass(ctx context.Context, b *encode.Batch, want Want) (*Answe
 }
 
 // spread combines σ and h² of the members.
-func (e *Ensemble) spread(a *Answer, all []*Explained, ofValues []float32) {
+func (e *Ensemble) spread(a *Answer, all []*Explained) {
 	for _, x := range all {
 		for i, s := range x.Std {
 			x.Std[i] = s * s
@@ -149,8 +149,8 @@ func (e *Ensemble) spread(a *Answer, all []*Explained, ofValues []float32) {
 		for _, s := range a.Std[i*d : (i+1)*d] {
 			v += float64(s)
 		}
-		if ofValues != nil {
-			v += float64(ofValues[i])
+		if a.Disagreement != nil {
+			v += float64(a.Disagreement[i])
 		}
 		a.Variance[i] = v
 	}

@@ -24,6 +24,7 @@ type Units struct {
 // answer holds the combined answers of the members, in the network's units and float64.
 type answer struct {
 	value, variance, hidden *Node // [n, C]; variance includes σ_0², Σ_d σ_d², h² and that of the members' values
+	disagreement            *Node // [n, C]: variance of the members' values; nil with one member
 	mean, std               *Node // [n, C, players]
 	share                   *Node // [n, 1]: share of a row's columns that are known
 }
@@ -46,7 +47,8 @@ func (m *Model) ask(members []*network.Forward, observed *Node) answer {
 		for i, v := range values {
 			apart[i] = Square(Sub(v, a.value))
 		}
-		a.variance = Add(a.variance, MulScalar(meanOf(apart), float64(n)/float64(n-1)))
+		a.disagreement = MulScalar(meanOf(apart), float64(n)/float64(n-1))
+		a.variance = Add(a.variance, a.disagreement)
 	}
 	return a
 }
@@ -84,8 +86,8 @@ func (u *Units) results(a answer, places []int) []*Node {
 	variance := MulScalar(MaxScalar(a.variance, 0), u.Unit*u.Unit)
 	prediction, std := u.predicted(score, variance)
 	all := []*Node{prediction, std, bases, ordered(MulScalar(a.mean, u.Unit), places), ordered(MulScalar(a.std, u.Unit), places)}
-	if u.Probability { // missing cells are already marginalised in the scores
-		score, variance = u.sloped(a, score, bases, Sub(variance, MulScalar(a.hidden, u.Unit*u.Unit)))
+	if u.Probability {
+		score, variance = u.sloped(a, score, bases, MulScalar(a.doubt(), u.Unit*u.Unit))
 		all = append(all, probabilities(score, MaxScalar(variance, 0)))
 	}
 	for i, x := range all {
@@ -107,6 +109,16 @@ func (u *Units) predicted(score, variance *Node) (prediction, std *Node) {
 		score = MaxScalar(score, 0)
 	}
 	return score, Sqrt(variance)
+}
+
+// doubt returns the variance of scores over which probabilities are means. Missing cells are already marginalised in the
+// scores, and members differ most about unlikely classes if there are more than two.
+func (a *answer) doubt() *Node {
+	doubt := Sub(a.variance, a.hidden)
+	if classes := a.value.Shape().Dim(-1); classes > 1 && a.disagreement != nil {
+		doubt = Sub(doubt, a.disagreement)
+	}
+	return doubt
 }
 
 // sloped returns base + κ(score − base) and κ²·variance.

@@ -20,10 +20,11 @@ import (
 func TestProbabilitiesOfRowsWithGaps(t *testing.T) {
 	rng := newRand(t)
 	const n, players = 40, 5
-	for _, classes := range []int{1, 3} {
+	for _, classes := range []int{1, 3} { // members disagree about one score or three
 		for _, slope := range []float64{0, 0.7, -0.4} {
 			u := Units{Unit: 1.3, Base: []float64{-0.8, 0.5, 0.3}[:classes], Noise: make([]float64, classes), Probability: true, Slope: slope}
 			value, spread, hidden := random(n*classes, rng.NormFloat64), random(n*classes, rng.Float64), random(n*classes, rng.Float64)
+			disagreement := random(n*classes, rng.Float64)
 			observed, share := make([]float64, n*players), make([]float64, n)
 			for i := range observed {
 				if rng.IntN(2) == 0 {
@@ -33,14 +34,14 @@ func TestProbabilitiesOfRowsWithGaps(t *testing.T) {
 			}
 			build := func(in []*graph.Node) []*graph.Node {
 				a := answer{
-					value: in[0], variance: graph.Add(in[1], in[2]), hidden: in[2], share: shareOf(in[3]),
+					value: in[0], variance: graph.Add(graph.Add(in[1], in[2]), in[4]), hidden: in[2], share: shareOf(in[3]), disagreement: in[4],
 					mean: graph.InsertAxes(in[0], -1), std: graph.InsertAxes(in[1], -1),
 				}
 				return u.results(a, []int{0})
 			}
 			var in []*tensors.Tensor
 			var open []shapes.Shape
-			for _, x := range [][]float64{value, spread, hidden, observed} {
+			for _, x := range [][]float64{value, spread, hidden, observed, disagreement} {
 				in = append(in, tensors.FromFlatDataAndDimensions(x, n, len(x)/n))
 				open = append(open, shapes.MakeDynamic(dtypes.Float64, []int{shapes.DynamicDim, len(x) / n}, []string{rowsAxis, ""}))
 			}
@@ -58,6 +59,9 @@ func TestProbabilitiesOfRowsWithGaps(t *testing.T) {
 					}
 					scores[c] = u.Base[c] + kappa*u.Unit*value[at]
 					variances[c] = kappa * kappa * u.Unit * u.Unit * spread[at]
+					if classes == 1 {
+						variances[c] += kappa * kappa * u.Unit * u.Unit * disagreement[at]
+					}
 				}
 				if classes == 1 {
 					want[0] = link.LogisticNormal(scores[0], math.Sqrt(variances[0]))
