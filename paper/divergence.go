@@ -158,9 +158,8 @@ func jeffreysOf(p, q map[int]float64, rows int) float64 {
 // drawer is a model that data are drawn from.
 type drawer struct {
 	name     string
-	sets     []string
 	folds    int
-	training func(set string, fold int) Training
+	training recipe
 }
 
 const (
@@ -168,27 +167,36 @@ const (
 	rawFFNN = "FFNN, numbers as they are"
 )
 
-func drawers() []drawer {
-	raw := func(net string) func(set string, fold int) Training {
-		return func(set string, fold int) Training { return rawTraining(set, fold, net) }
+func drawers(ctx context.Context, l *Lab) ([]drawer, error) {
+	menn, err := rawRecipe(ctx, l, "menn")
+	if err != nil {
+		return nil, err
+	}
+	ffnn, err := rawRecipe(ctx, l, "ffnn")
+	if err != nil {
+		return nil, err
 	}
 	return []drawer{
-		{"exact head", synthNames, allFolds, func(set string, fold int) Training { return Training{Set: set, Fold: fold, Head: "exact"} }},
-		{"MENN, lifted numbers", synthNames, gridFolds["menn"], func(set string, fold int) Training { return gridTraining(set, fold, "menn", "ls", divergenceBeta) }},
-		{rawMENN, rawSets, rawFolds, raw("menn")},
-		{rawFFNN, rawSets, rawFolds, raw("ffnn")},
-	}
+		{"exact head", allFolds, func(set string, fold int) Training { return Training{Set: set, Fold: fold, Head: "exact"} }},
+		{"MENN, lifted numbers", gridFolds["menn"], func(set string, fold int) Training { return gridTraining(set, fold, "menn", "ls", divergenceBeta) }},
+		{rawMENN, rawFolds, menn},
+		{rawFFNN, rawFolds, ffnn},
+	}, nil
 }
 
 func runDivergence(ctx context.Context, l *Lab) (*Answer, error) {
 	found := Table{Header: []string{"set", "model", "full", "marginal", "truth, full"}}
 	panels := []*panel{newPanel("full", "", "J-divergence").logY().names(synthNames...), newPanel("marginal", "", "J-divergence").logY().names(synthNames...)}
 	mean := map[string]map[string]divergence{}
-	for m, model := range drawers() {
+	models, err := drawers(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	for m, model := range models {
 		mean[model.name] = map[string]divergence{}
 		var x []float64
 		var y, sd [2][]float64
-		for _, set := range model.sets {
+		for _, set := range synthNames {
 			ts := each(l.folds(model.folds), func(fold int) Training { return model.training(set, fold) })
 			answers, err := askAll(ctx, l, ts, "jeffreys", measureDivergence)
 			if err != nil {

@@ -26,8 +26,9 @@ type kept[T any] struct {
 type origin struct {
 	Asked    string       `json:"asked"` // name of the question
 	Training Training     `json:"training"`
-	Digest   string       `json:"digest"`   // of the training and its settings
-	Revision string       `json:"revision"` // of the code that trained the model; of the oldest answers, the commit that added them
+	Digest   string       `json:"digest"`            // of the training and its settings
+	Revision string       `json:"revision"`          // of the code that trained the model; of the oldest answers, the commit that added them
+	Backend  psi.Backend  `json:"backend,omitempty"` // that trained it; older answers do not say
 	Settings psi.Settings `json:"settings"`
 	Cost     Cost         `json:"cost"`
 	Fidelity float64      `json:"fidelity"` // as the audit in the model's file has it

@@ -42,7 +42,7 @@ type Table struct {
 func items() []Item {
 	return []Item{
 		synth1Item(), table1Item(), divergenceItem(), remarkItem(),
-		mnistItem(), icuItem(), table2Item(),
+		mnistItem(), icuItem(), table2Item(), searchItem(),
 		estimatorItem(), boundItem(), budgetItem(), fidelityItem(),
 	}
 }

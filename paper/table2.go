@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/table"
 )
 
 // paperRow is a row of the paper's Table 2 and where its data are here.
@@ -64,17 +65,22 @@ type judged struct{ metric, fidelity float64 }
 
 func evaluate(metric string) func(context.Context, *Fitted) (float64, error) {
 	return func(ctx context.Context, f *Fitted) (float64, error) {
-		e, err := f.Evaluate(ctx, f.Tested().Source())
-		if err != nil {
-			return 0, err
-		}
-		for _, m := range e.Metrics {
-			if m.Name == metric {
-				return m.Value, nil
-			}
-		}
-		return 0, fmt.Errorf("no metric %s", metric)
+		return metricOn(ctx, f, f.Tested(), metric)
 	}
+}
+
+// metricOn is a metric of the model on rows.
+func metricOn(ctx context.Context, f *Fitted, rows *table.Table, metric string) (float64, error) {
+	e, err := f.Evaluate(ctx, rows.Source())
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range e.Metrics {
+		if m.Name == metric {
+			return m.Value, nil
+		}
+	}
+	return 0, fmt.Errorf("no metric %s", metric)
 }
 
 // head are results of one head over folds.
@@ -123,7 +129,7 @@ func (r paperRow) withoutLeaks() (exact, peer string, err error) {
 }
 
 func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
-	table := Table{Header: []string{
+	found := Table{Header: []string{
 		"set", "metric", "paper's PSI", "paper's best other", "exact head", "± is a standard deviation", "± is a standard error", "its fidelity error",
 		"learned head", "its fidelity error", "without leaks: exact head", "without leaks: the best peer",
 	}}
@@ -131,7 +137,7 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 	for _, r := range paperTable2() {
 		paper := fmt.Sprintf("%s ± %s", short(r.psi.mean), short(r.psi.after))
 		if len(r.tasks) == 0 {
-			table.Rows = append(table.Rows, []string{r.name + ": restricted access, not run", r.metric, paper, short(r.best), "–", "–", "–", "–", "–", "–", "–", "–"})
+			found.Rows = append(found.Rows, []string{r.name + ": restricted access, not run", r.metric, paper, short(r.best), "–", "–", "–", "–", "–", "–", "–", "–"})
 		}
 		for i, t := range r.tasks {
 			exact, learned, err := r.heads(ctx, l, t)
@@ -155,11 +161,11 @@ func runTable2(ctx context.Context, l *Lab) (*Answer, error) {
 					verdicts[as][o] = append(verdicts[as][o], r.name)
 				}
 			}
-			table.Rows = append(table.Rows, append(cells, short(exact.fidelity.Mean), learned.metric.String(), learned.fidelity.String(), clean, peer))
+			found.Rows = append(found.Rows, append(cells, short(exact.fidelity.Mean), learned.metric.String(), learned.fidelity.String(), clean, peer))
 		}
 	}
 	verdict, text := table2Verdict(verdicts)
-	return &Answer{Verdict: verdict, Text: text, Tables: []Table{table}}, nil
+	return &Answer{Verdict: verdict, Text: text, Tables: []Table{found}}, nil
 }
 
 // table2Verdict words how many figures are reached: no worse by the test, in the task that the text names.
