@@ -167,32 +167,20 @@ const (
 	rawFFNN = "FFNN, numbers as they are"
 )
 
-func drawers(ctx context.Context, l *Lab) ([]drawer, error) {
-	menn, err := rawRecipe(ctx, l, "menn")
-	if err != nil {
-		return nil, err
-	}
-	ffnn, err := rawRecipe(ctx, l, "ffnn")
-	if err != nil {
-		return nil, err
-	}
+func drawers() []drawer {
 	return []drawer{
 		{"exact head", allFolds, func(set string, fold int) Training { return Training{Set: set, Fold: fold, Head: "exact"} }},
 		{"MENN, lifted numbers", gridFolds["menn"], func(set string, fold int) Training { return gridTraining(set, fold, "menn", "ls", divergenceBeta) }},
-		{rawMENN, rawFolds, menn},
-		{rawFFNN, rawFolds, ffnn},
-	}, nil
+		{rawMENN, rawFolds, rawRecipe("menn")},
+		{rawFFNN, rawFolds, rawRecipe("ffnn")},
+	}
 }
 
 func runDivergence(ctx context.Context, l *Lab) (*Answer, error) {
 	found := Table{Header: []string{"set", "model", "full", "marginal", "truth, full"}}
 	panels := []*panel{newPanel("full", "", "J-divergence").logY().names(synthNames...), newPanel("marginal", "", "J-divergence").logY().names(synthNames...)}
 	mean := map[string]map[string]divergence{}
-	models, err := drawers(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	for m, model := range models {
+	for m, model := range drawers() {
 		mean[model.name] = map[string]divergence{}
 		var x []float64
 		var y, sd [2][]float64

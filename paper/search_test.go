@@ -41,3 +41,15 @@ func TestPaperGrid(t *testing.T) {
 		t.Errorf("%d points, want %d", points, want)
 	}
 }
+
+// The point at which the nets are compared on numbers as they are is one of the paper's grid.
+func TestRawPointIsInTheGrid(t *testing.T) {
+	if len(rawPoint) != len(paperGrid) {
+		t.Errorf("%d settings, the grid has %d", len(rawPoint), len(paperGrid))
+	}
+	for _, c := range paperGrid {
+		if !slices.Contains(c.values, rawPoint[c.key]) {
+			t.Errorf("%s = %q is none of %q", c.key, rawPoint[c.key], c.values)
+		}
+	}
+}
