@@ -336,13 +336,16 @@ func paperWins() (wins int) {
 
 // rawVerdict judges the claim by nets that read the same numbers.
 func rawVerdict(raw map[string]gridResult) (verdict, text string) {
-	wins, b := 0, &strings.Builder{}
+	wins := 0
+	ratios := map[string][]string{}
 	for k, set := range synthNames {
-		menn, ffnn := raw["menn"].rmse(set), raw["ffnn"].rmse(set)
-		wins += count(menn.Mean < ffnn.Mean)
-		fmt.Fprintf(b, "On numbers as they are the FFNN has an RMSE of %s on %s, %.2f times the paper's, and MENN %s, %.2f times. ", ffnn, set, ffnn.Mean/paperBestOf("ffnn", k), menn, menn.Mean/paperBestOf("menn", k))
+		wins += count(raw["menn"].rmse(set).Mean < raw["ffnn"].rmse(set).Mean)
+		for _, net := range nets {
+			ratios[net] = append(ratios[net], fmt.Sprintf("%.2f", raw[net].rmse(set).Mean/paperBestOf(net, k)))
+		}
 	}
-	return fmt.Sprintf("With both nets on numbers as they are, MENN is better than the FFNN on %d of %d sets.", wins, len(synthNames)), strings.TrimSpace(b.String())
+	return fmt.Sprintf("With both nets on numbers as they are, MENN is better than the FFNN on %d of %d sets.", wins, len(synthNames)),
+		fmt.Sprintf("On numbers as they are the errors on synth1 to synth5 are %s times the paper's for the FFNN, and %s times for MENN.", strings.Join(ratios["ffnn"], ", "), strings.Join(ratios["menn"], ", "))
 }
 
 // holds words whether a claim does.
