@@ -35,12 +35,16 @@ func chosenLater(backend Backend) bool { return backend == "" || backend == Auto
 // choose selects the training backend once settings and task are known: Native if it supports them, else a tensor
 // engine.
 func (t *training) choose(task Task) error {
-	if !chosenLater(t.Backend) {
-		return nil
-	}
 	net := t.settings.network(form.Inputs{Numeric: 1})
 	if net.Classes = task != Regression; task == Multiclass {
 		net.Outputs = 3 // or more: the backends treat all numbers of classes above two alike
+	}
+	if recipe := t.settings.recipe(0); t.settings.Bags > 0 && !(train.Native{}).Trains(net.Bag(), recipe.Bag()) {
+		t.settings.Bags = 0
+		t.note(fmt.Sprintf("psi does not estimate the epistemic uncertainty of attributions: that needs the likelihood %s", train.Marginal))
+	}
+	if !chosenLater(t.Backend) {
+		return nil
 	}
 	if (train.Native{}).Trains(net, t.settings.recipe(0)) {
 		var err error

@@ -115,7 +115,7 @@ func runBound(ctx context.Context, l *Lab) (*Answer, error) {
 		var x, y []float64
 		for _, steps := range []int{200, 400, 800, 1600} {
 			ts := each(l.folds(2), func(fold int) Training {
-				return Training{Set: "synth1-binary", Fold: fold, Head: "exact", Change: map[string]string{"likelihood": likelihood, "steps": fmt.Sprint(steps)}}
+				return Training{Set: "synth1-binary", Fold: fold, Head: "exact", Change: map[string]string{"likelihood": likelihood, "bags": "0", "steps": fmt.Sprint(steps)}}
 			})
 			answers, err := askAll(ctx, l, ts, "latent", measureLatent)
 			if err != nil {

@@ -84,7 +84,7 @@ func runICU(ctx context.Context, l *Lab) (*Answer, error) {
 	change := map[string][]float64{}
 	for _, set := range []string{"support2", "physionet2012"} {
 		for _, likelihood := range []string{"marginal", "bound"} {
-			k, err := ask(ctx, l, Training{Set: set, Head: "exact", Change: map[string]string{"likelihood": likelihood}}, "ranking", measureRanking)
+			k, err := ask(ctx, l, Training{Set: set, Head: "exact", Change: map[string]string{"likelihood": likelihood, "bags": "0"}}, "ranking", measureRanking)
 			if err != nil {
 				return nil, err
 			}

@@ -247,7 +247,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 		for m, model := range models {
 			ts := each(l.folds(model.folds), func(fold int) Training {
 				return Training{Set: model.set(digit), Fold: fold, Head: model.head, Change: map[string]string{
-					"likelihood": model.likelihood, "steps": "600", "spread_steps": "300", "polish_steps": "100",
+					"likelihood": model.likelihood, "bags": "0", "steps": "600", "spread_steps": "300", "polish_steps": "100",
 				}}
 			})
 			answers, err := askAll(ctx, l, ts, "localise", localise)
