@@ -160,7 +160,7 @@ func TestBackendOfATraining(t *testing.T) {
 	}
 }
 
-// The paper's bound trains σ along with the mean, which only the engines do.
+// The paper's bound trains σ along with the mean, which only the engines do. Bags, which are trained natively, are left out.
 func TestBoundNeedsAnEngine(t *testing.T) {
 	rows := gappy(t, 60)
 	for i, v := range rows.Column("y").Numbers {
@@ -171,11 +171,14 @@ func TestBoundNeedsAnEngine(t *testing.T) {
 	}
 	bound := func(s *psi.Settings) {
 		few(s)
-		s.Steps, s.Likelihood = 2, "bound"
+		s.Steps, s.Likelihood, s.Bags = 2, "bound", 2
 	}
 	m := trained(t, rows, psi.Config{Task: psi.Binary, Change: bound})
 	if from := m.Manifest().Provenance; from.Backend == psi.Native {
 		t.Error("the bound was trained natively")
+	}
+	if bags := m.Manifest().Settings.Bags; bags != 0 {
+		t.Errorf("%d bags by another likelihood", bags)
 	}
 	_, err := psi.Train(t.Context(), rows.Source(), psi.Config{Target: "y", Task: psi.Binary, Backend: psi.Native, Change: bound})
 	if e, ok := errors.AsType[*psi.Error](err); !ok || !errors.Is(err, psi.ErrBackend) || e.Remedy != "leave Config.Backend out" {
