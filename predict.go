@@ -270,7 +270,7 @@ func (m *Model) slopes(b *encode.Batch) []float64 {
 
 // doubts returns the variances of scores [rows, C] over which probabilities are means. Missing cells are already
 // marginalised in the scores, so h² is left out. For more than two classes, so is the variance of the members' values:
-// link.SoftmaxNormal shrinks all scores by the mean over classes, and members differ most about unlikely ones (ADR 22).
+// link.SoftmaxNormal shrinks all scores by the mean over classes, and with it predictions were worse (ADR 22).
 func (m *Model) doubts(x *form.Answer) []float64 {
 	doubts, unit := make([]float64, len(x.Variance)), m.unit()
 	for i, v := range x.Variance {

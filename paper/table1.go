@@ -151,7 +151,7 @@ const (
 	rawSeen  = 5 * searchSeen
 )
 
-// rawPoint is a point of the paper's grid at which an FFNN learns synth1. With fewer rows, or a norm, it does not.
+// rawPoint is a point of the paper's grid at which an FFNN learns synth1. With a fifth of the rows it does not.
 var rawPoint = map[string]string{
 	"activation": "snake", "norm": "", "layers": "3", "width": "100", "lr": "2e-3", "batch": "256", "beta": "0.01", "decay": "0", "sampler": "bernoulli",
 }

@@ -112,7 +112,7 @@ func (u *Units) predicted(score, variance *Node) (prediction, std *Node) {
 }
 
 // doubt returns the variance of scores over which probabilities are means. Missing cells are already marginalised in the
-// scores, and members differ most about unlikely classes if there are more than two.
+// scores. For more than two classes the members' disagreement is left out, as psi.Model leaves it out.
 func (a *answer) doubt() *Node {
 	doubt := Sub(a.variance, a.hidden)
 	if classes := a.value.Shape().Dim(-1); classes > 1 && a.disagreement != nil {
