@@ -220,10 +220,10 @@ func digest(of ...any) string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// backend is ONNX Runtime for the learned head if the environment names its library, because it takes a quarter of the time of
-// the engine in Go. The two differ by rounding.
+// backend is ONNX Runtime for what needs a tensor engine, the learned head and the paper's bound, if the environment names its
+// library: it takes a quarter of the time of the engine in Go. The two differ by rounding.
 func (t Training) backend() psi.Backend {
-	if t.Head == "learned" && os.Getenv("ONNXRUNTIME_SHARED_LIBRARY_PATH") != "" {
+	if (t.Head == "learned" || t.Change["likelihood"] == "bound") && os.Getenv("ONNXRUNTIME_SHARED_LIBRARY_PATH") != "" {
 		return psi.ONNX
 	}
 	return psi.Auto
