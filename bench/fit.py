@@ -63,7 +63,7 @@ def own(job: Job, fold: sets.Fold) -> dict[str, Any]:
             raise RuntimeError(f"{job.psi} does not name its revision: build it with GOFLAGS=-buildvcs=true make")
         views = [sets.WHOLE, sets.BLANKED, *sets.KEPT]
         found = {
-            "versions": {**versions, "training": training_code_of(Path(job.psi), versions["revision"])},
+            "versions": {**versions, "training": training_code_of(Path(job.psi), versions["revision"], versions["backend"])},
             "cost": cost,
             "views": scores(fold, views, lambda rows: model.predict(fold, rows)),
             "audit": model.audit(fold),

@@ -23,6 +23,8 @@ TRAINING_FILES = [
 ]  # fmt: skip
 # Reading and writing files, and the wording of messages, change no model.
 NOT_TRAINING = {"table", "internal/prose"}
+NATIVE = "native"  # the backend that uses no tensor engine
+ENGINES = {"internal/engine", "internal/network"}
 
 
 def package_version(peer: Peer) -> str:
@@ -47,8 +49,8 @@ def revision() -> str:
 
 
 @cache
-def training_code(commit: str) -> str | None:
-    """The digest of psi's training code at a commit. None if the history does not have it, or if files differed from it:
+def training_code(commit: str, backend: str) -> str | None:
+    """The digest of psi's training code for a backend at a commit. None if the history does not have it, or if files differed from it:
     what they were then, nobody knows now."""
     if commit.endswith(CHANGED):
         return None
@@ -61,24 +63,25 @@ def training_code(commit: str) -> str | None:
                 member.name: extracted.read().decode()
                 for member in archive
                 if is_source(member.name) and (extracted := archive.extractfile(member))
-            }
+            },
+            backend,
         )
 
 
-def training_code_of(program: Path, commit: str) -> str | None:
-    """The digest for a program that has just run. If it was built from changed files, it is that of the files on disk,
+def training_code_of(program: Path, commit: str, backend: str) -> str | None:
+    """The digest for a program that has just trained. If it was built from changed files, it is that of the files on disk,
     which must then be older than the program."""
     if not commit.endswith(CHANGED):
-        return training_code(commit)
-    newest = max((ROOT / name).stat().st_mtime for name in counted(sources_on_disk()))
+        return training_code(commit, backend)
+    newest = max((ROOT / name).stat().st_mtime for name in counted(sources_on_disk(), backend))
     if program.stat().st_mtime < newest:
         raise RuntimeError(f"{program} is older than the training code: run make")
-    return training_code_on_disk()
+    return training_code_on_disk(backend)
 
 
 @cache
-def training_code_on_disk() -> str:
-    return digest(sources_on_disk())
+def training_code_on_disk(backend: str) -> str:
+    return digest(sources_on_disk(), backend)
 
 
 def sources_on_disk() -> dict[str, str]:
@@ -91,19 +94,20 @@ def is_source(name: str) -> bool:
     return name.endswith((".go", ".s")) and not name.endswith("_test.go")
 
 
-def digest(sources: dict[str, str]) -> str:
+def digest(sources: dict[str, str], backend: str) -> str:
     """Of the code alone: comments and the form of its lines do not count, but lines such as //go:build do."""
-    text = "\n".join(f"{name}\n{code(sources[name])}" for name in counted(sources))
+    text = "\n".join(f"{name}\n{code(sources[name])}" for name in counted(sources, backend))
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-def counted(sources: dict[str, str]) -> list[str]:
-    packages = training_packages(sources)
+def counted(sources: dict[str, str], backend: str) -> list[str]:
+    packages = training_packages(sources, backend)
     return [n for n in sorted(sources) if n in TRAINING_FILES or str(PurePosixPath(n).parent) in packages]
 
 
-def training_packages(sources: dict[str, str]) -> set[str]:
+def training_packages(sources: dict[str, str], backend: str) -> set[str]:
     """The packages that training runs through: those of TRAINING and all that they import of this module."""
+    left_out = NOT_TRAINING | (ENGINES if backend == NATIVE else set())
     imports: dict[str, set[str]] = {}
     for name, text in sources.items():
         found = re.findall(rf'"{re.escape(MODULE)}/([^"]+)"', text)
@@ -112,7 +116,7 @@ def training_packages(sources: dict[str, str]) -> set[str]:
     ahead = set(TRAINING)
     while ahead:
         reached |= ahead
-        ahead = {i for package in ahead for i in imports.get(package, set())} - reached - NOT_TRAINING
+        ahead = {i for package in ahead for i in imports.get(package, set())} - reached - left_out
     return reached
 
 

@@ -57,13 +57,14 @@ def current(psi_flags: list[str]) -> list[Result]:
 
 def stale(result: Result) -> bool:
     """Whether psi's training code differs from the tree's, or is not known."""
-    return result["tool"] in PSI and trained_by(result) != training_code_on_disk()
+    return result["tool"] in PSI and trained_by(result) != training_code_on_disk(result["versions"]["backend"])
 
 
 def trained_by(result: Result) -> str | None:
-    """The digest of the training code that made a result of psi; of older lines, that of the commit they name."""
+    """The digest of the training code that made a result of psi: that of the commit it names or, if files differed from it,
+    the digest it was stored with."""
     versions = result["versions"]
-    return versions.get("training") or training_code(versions["revision"])
+    return training_code(versions["revision"], versions["backend"]) or versions.get("training")
 
 
 def add(result: Result) -> None:

@@ -61,6 +61,13 @@ func (e *Evaluator) Close() {
 func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []float32, per int) ([]float32, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if per <= fewCoalitions {
+		repeated := b.Like(b.Rows * per)
+		for i := range repeated.Rows {
+			repeated.Set(i, b, i/per)
+		}
+		b, per = repeated, 1
+	}
 	padded := per
 	if per > 1 { // a graph for every number of coalitions would be too many
 		padded = (per + coalitionsPerPass - 1) / coalitionsPerPass * coalitionsPerPass
@@ -97,8 +104,12 @@ func (e *Evaluator) Coalitions(ctx context.Context, b *encode.Batch, masks []flo
 	return values, nil
 }
 
-// coalitionsPerPass divides the padded number of coalitions of a row.
-const coalitionsPerPass = 512
+const (
+	// coalitionsPerPass divides the padded number of coalitions of a row.
+	coalitionsPerPass = 512
+	// fewCoalitions of a row are evaluated as rows of their own, because passes of them would be mostly padding.
+	fewCoalitions = 8
+)
 
 // Pass evaluates rows: their values, and what else is wanted.
 func (e *Evaluator) Pass(ctx context.Context, b *encode.Batch, want form.Want) (*form.Explained, error) {

@@ -16,31 +16,33 @@ import (
 	"github.com/psi-shapley/psi/shapley"
 )
 
-// Many coalitions of a row at once have the values they have one by one.
+// Coalitions of a row at once, few or many, have the values they have one by one.
 func TestCoalitionAxis(t *testing.T) {
 	onEachKind(t, func(t *testing.T, b *engine.Backend, k kind) {
 		rng := newRand(t)
-		const per, outputs = 5, 2
+		const outputs = 2
 		s := newSubject(t, b, k.small(7, outputs), rng)
-		rows := formtest.Rows(rng, s.Inputs, 6, 0)
-		masks := formtest.Masks(rng, rows.Rows, per, rows.Players())
 		e := s.evaluator(t, 1)
-		together := coalitions(t, e, rows, masks, per)
+		for _, per := range []int{network.FewCoalitions, network.FewCoalitions + 1} {
+			rows := formtest.Rows(rng, s.Inputs, 6, 0)
+			masks := formtest.Masks(rng, rows.Rows, per, rows.Players())
+			together := coalitions(t, e, rows, masks, per)
 
-		alone := make([]float32, len(together))
-		for p := range per {
-			for i := range rows.Rows {
-				copy(rows.Observed[i*rows.Players():(i+1)*rows.Players()], masks[(i*per+p)*rows.Players():])
+			alone := make([]float32, len(together))
+			for p := range per {
+				for i := range rows.Rows {
+					copy(rows.Observed[i*rows.Players():(i+1)*rows.Players()], masks[(i*per+p)*rows.Players():])
+				}
+				values, err := e.Pass(t.Context(), rows, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range rows.Rows {
+					copy(alone[(i*per+p)*outputs:][:outputs], values.Value[i*outputs:])
+				}
 			}
-			values, err := e.Pass(t.Context(), rows, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range rows.Rows {
-				copy(alone[(i*per+p)*outputs:][:outputs], values.Value[i*outputs:])
-			}
+			atMost(t, "relative difference", relativeError(together, alone), 1e-6)
 		}
-		atMost(t, "relative difference", relativeError(together, alone), 1e-6)
 	})
 }
 
@@ -84,13 +86,14 @@ func TestRowsDoNotSeeTheirNeighbours(t *testing.T) {
 			wantSame(t, part(explain(t, e, others), i+1, i), part(together, rows.Rows, i))
 			wantSame(t, explain(t, e, only(rows, i)), part(together, rows.Rows, i))
 		}
-		const per = 3
-		masks := formtest.Masks(rng, rows.Rows, per, rows.Players())
-		values := coalitions(t, e, rows, masks, per)
-		last := rows.Rows - 1
-		alone := coalitions(t, e, only(rows, last), masks[last*per*rows.Players():], per)
-		if among := values[len(values)-len(alone):]; !slices.Equal(alone, among) {
-			t.Errorf("coalitions of a row alone are worth %v, among others %v", alone, among)
+		for _, per := range []int{network.FewCoalitions, network.FewCoalitions + 1} {
+			masks := formtest.Masks(rng, rows.Rows, per, rows.Players())
+			values := coalitions(t, e, rows, masks, per)
+			last := rows.Rows - 1
+			alone := coalitions(t, e, only(rows, last), masks[last*per*rows.Players():], per)
+			if among := values[len(values)-len(alone):]; !slices.Equal(alone, among) {
+				t.Errorf("%d coalitions of a row alone are worth %v, among others %v", per, alone, among)
+			}
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/psi-shapley/psi/internal/form"
 )
 
+const FewCoalitions = fewCoalitions
+
 // Embeddings are z_d [D, B, Z].
 func (f *Forward) Embeddings() *graph.Node { return f.z }
 
