@@ -274,7 +274,7 @@ func runMNIST(ctx context.Context, l *Lab) (*Answer, error) {
 			})
 			for i, y := range []floats{a.Precision, a.Recall, a.F} {
 				name := ""
-				if i == 0 {
+				if i == 1 { // where the lines leave room for it
 					name = model.name
 				}
 				panels[i].line(name, x, y, seriesColour(m))
