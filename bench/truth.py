@@ -68,7 +68,8 @@ GAMES = {
 
 
 def run(program: str) -> int:
-    lines = [HEAD, table.row("rows", "correlation", "explainer", "game", "error of its game", "error of the observational game")]
+    version = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout.strip()
+    lines = [HEAD, f"Made by {version}.", "", table.row("rows", "correlation", "explainer", "game", "error of its game", "error of the observational game")]
     lines.append(table.row(*["---"] * 6))
     sure = [SURE_HEAD, table.row("rows", "correlation", "noise", "large ones"), table.row(*["---"] * 4)]
     for rows, rho in SIZES:
