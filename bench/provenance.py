@@ -50,8 +50,8 @@ def revision() -> str:
 
 @cache
 def training_code(commit: str, backend: str) -> str | None:
-    """The digest of psi's training code for a backend at a commit. None if the history does not have it, or if files differed from it:
-    what they were then, nobody knows now."""
+    """The digest of psi's training code for a backend at a commit. None if the history does not have it, or if files
+    differed from it: what they were then, nobody knows now."""
     if commit.endswith(CHANGED):
         return None
     done = subprocess.run(["git", "-C", str(ROOT), "archive", "--format=tar", commit], capture_output=True, check=False)

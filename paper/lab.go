@@ -221,7 +221,7 @@ func digest(of ...any) string {
 }
 
 // backend is ONNX Runtime for what needs a tensor engine, the learned head and the paper's bound, if the environment names its
-// library: it takes a quarter of the time of the engine in Go. The two differ by rounding.
+// library: the learned head takes it a quarter of the time of the engine in Go. The two differ by rounding.
 func (t Training) backend() psi.Backend {
 	if (t.Head == "learned" || t.Change["likelihood"] == "bound") && os.Getenv("ONNXRUNTIME_SHARED_LIBRARY_PATH") != "" {
 		return psi.ONNX
