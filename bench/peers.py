@@ -243,6 +243,14 @@ PEERS = {
     "LGBM20": Peer(
         "lightgbm", "lightgbm", {**LGBM, "subsample_freq": 1}, fit_lightgbm, Search(LGBM_SPACE, fit_lightgbm)
     ),
+    # The trials take about the CPU seconds of psi best.
+    "LGBM150": Peer(
+        "lightgbm",
+        "lightgbm",
+        {**LGBM, "subsample_freq": 1},
+        fit_lightgbm,
+        Search(LGBM_SPACE, fit_lightgbm, trials=150),
+    ),
     "XGB": Peer("xgboost", "xgboost", XGB, fit_xgboost),
     "XGB20": Peer("xgboost", "xgboost", XGB, fit_xgboost, Search(XGB_SPACE, fit_xgboost)),
     "CAT": Peer("catboost", "catboost", CAT, fit_catboost),
