@@ -61,17 +61,19 @@ func TestJeffreysTellsLawsApart(t *testing.T) {
 
 // What an FFNN that has not learned shows is no verdict on nets; one that has counts, set by set.
 func TestDivergenceVerdict(t *testing.T) {
-	menn, ffnn := map[string]divergence{}, map[string]divergence{}
+	menn, ffnn := map[string][]divergence{}, map[string][]divergence{}
 	for k, set := range synthNames {
-		menn[set], ffnn[set] = divergence{Full: .9, Marginal: .6}, divergence{Full: 1, Marginal: .5 + .5*float64(k%2)}
+		marginal := .5 + .5*float64(k%2)
+		menn[set] = []divergence{{Full: .8, Marginal: .6}, {Full: 1, Marginal: .6}}
+		ffnn[set] = []divergence{{Full: 1.1, Marginal: marginal}, {Full: .9, Marginal: marginal}}
 	}
 	for _, c := range []struct {
 		relative []float64
 		want     string
 	}{
 		{[]float64{6, 5, 10, 1.3, 2}, "Not answered."},
-		{[]float64{6, 1.1, 10, 1.3, 2}, "Where the FFNN has learned (synth2), MENN is nearer in 2 of 2 comparisons of one fold, which differ by at most 40 %."},
-		{[]float64{1, 1, 1, 1, 1}, "Where the FFNN has learned (synth1, synth2, synth3, synth4, synth5), MENN is nearer in 7 of 10 comparisons of one fold, which differ by at most 40 %."},
+		{[]float64{6, 1.1, 10, 1.3, 2}, "Where the FFNN has learned (synth2), MENN is nearer in 2 of 2 comparisons of means over folds, which differ by at most 40 %, and in every fold in 1."},
+		{[]float64{1, 1, 1, 1, 1}, "Where the FFNN has learned (synth1, synth2, synth3, synth4, synth5), MENN is nearer in 7 of 10 comparisons of means over folds, which differ by at most 40 %, and in every fold in 2."},
 	} {
 		if got, _ := divergenceVerdict(menn, ffnn, func(set string) float64 { return c.relative[slices.Index(synthNames, set)] }); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%v: %s", c.relative, got)
