@@ -111,7 +111,7 @@ func (o *output) look(c Chart, path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(o.png, strings.TrimSuffix(filepath.Base(path), ".svg")+".png"), png, 0o644)
+	return replace(filepath.Join(o.png, strings.TrimSuffix(filepath.Base(path), ".svg")+".png"), png)
 }
 
 func (t Table) csv() []byte {
