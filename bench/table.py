@@ -20,8 +20,8 @@ Written by `bench/run`. Mean ± standard deviation over the five folds; `[k]` wh
 not comparable with those of five. The best of the tools that have all five folds is bold.
 
 A tool without a number has its library's defaults, with early stopping where the library has it. A tool with a
-number in its name was tuned: so many trials for each set, on the training and validation rows of fold 0. *psi* is `psi train`, *psi best* is
-`psi train --effort best`. [README.md](README.md) has the protocol.
+number in its name was tuned: so many trials for each set, on the training and validation rows of fold 0. *psi* is
+`psi train`, *psi best* is `psi train --effort best`. [README.md](README.md) has the protocol.
 """
 COMPARISON_HEAD = """
 ## Comparison

@@ -27,6 +27,7 @@ class Search(unittest.TestCase):
 
     def test_default_is_the_peer_without_a_search(self) -> None:
         for tool, peer in TUNED.items():
+            self.assertTrue(tool.endswith(str(peer.search.trials)), tool)
             untuned = PEERS[tool.removesuffix(str(peer.search.trials))].configuration
             self.assertEqual({**peer.configuration, **untuned}, peer.configuration, tool)
 

@@ -358,7 +358,7 @@ func rawVerdict(raw map[string]gridResult) (verdict, text string) {
 			ratios[net] = append(ratios[net], fmt.Sprintf("%.2f", raw[net].rmse(set).Mean/paperBestOf(net, k)))
 		}
 	}
-	return fmt.Sprintf("With both nets on numbers as they are, MENN is better than the FFNN on %d of %d sets in the mean of five folds, and on %d in every fold.", wins, len(synthNames), always),
+	return fmt.Sprintf("With both nets on numbers as they are, MENN is better than the FFNN on %d of %d sets in the mean of the folds, and on %d in every fold.", wins, len(synthNames), always),
 		fmt.Sprintf("On numbers as they are the errors on synth1 to synth5 are %s times the paper's for the FFNN, and %s times for MENN.", strings.Join(ratios["ffnn"], ", "), strings.Join(ratios["menn"], ", "))
 }
 

@@ -297,9 +297,9 @@ async function check(browser: Browser, report: string): Promise<void> {
 mkdirSync(directory, { recursive: true });
 const browser = await launch(executablePath);
 try {
-  const left = reports.values();
-  const some = async () => { for (const report of left) await check(browser, report); };
-  await Promise.all([some(), some()]); // two at a time, which take from the same reports
+  const queue = reports.values();
+  const worker = async () => { for (const report of queue) await check(browser, report); };
+  await Promise.all([worker(), worker()]);
 } finally {
   await browser.close();
 }
