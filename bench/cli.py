@@ -37,7 +37,7 @@ def arguments() -> argparse.Namespace:
     mode.add_argument("--mixtures", action="store_true", help="psi with trees, beside psi and LightGBM alone: MIXTURES.md")
     mode.add_argument("--timing", action="store_true", help="time and memory of fits, interleaved: TIMING.md")
     mode.add_argument("--interactions", action="store_true", help="pairs of wide tables, beside shapiq: INTERACTIONS.md")
-    mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and LightGBM's: TRUTH.md")
+    mode.add_argument("--truth", action="store_true", help="attributions beside true ones, and other explainers': TRUTH.md; needs --psi bin/psi-onnx, which make psi-onnx builds")
     mode.add_argument("--trees", action="store_true", help="imported trees, beside their libraries, shap and shapiq: TREES.md")
     mode.add_argument("--treecheck", action="store_true", help="imported trees of every format against their libraries; exit status 1 beyond the bars")
     mode.add_argument("--unseen", action="store_true", help="the sets that nobody has looked at: a section of TABLE.md")
