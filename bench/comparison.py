@@ -35,7 +35,7 @@ def section(found: list[Result], tasks: dict[str, str]) -> list[str]:
             lines += ["", *verdict_table(errors, tool)]
     lines += beside_tuned_trees(errors)
     if missing:
-        lines += ["", "Not compared, because folds are missing:", ""]
+        lines += ["", "Not in the tables, because folds are missing:", ""]
     for tool, names in missing.items():
         lines.append(f"- {tool}: {'all sets' if len(names) == len(tasks) else ', '.join(names)}")
     return lines

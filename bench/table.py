@@ -16,8 +16,8 @@ Result = dict[str, Any]
 
 HEAD = """# Accuracy
 
-Written by `bench/run`. Mean ± standard deviation over the five folds; `[k]` where only k folds were run, whose mean is
-not comparable with those of five. The best of the tools that have all five folds is bold.
+Written by `bench/run`. Mean ± standard deviation over the five folds, of the tools that have all folds of all sets. The best
+is bold.
 
 A tool without a number has its library's defaults, with early stopping where the library has it. A tool with a
 number in its name was tuned: so many trials for each set, on the training and validation rows of fold 0. *psi* is
@@ -26,10 +26,10 @@ number in its name was tuned: so many trials for each set, on the training and v
 COMPARISON_HEAD = """
 ## Comparison
 
-The tools that have all five folds of all 14 sets, by their error: the RMSE of numbers, the log loss of classes. *Ahead*
-means a lower mean error. *Significantly* means p < .05 in the corrected t test of Nadeau and Bengio over the five folds
-(variance factor 1/5 + 1/4), after Holm's correction over the sets. The p beside the count of sets is that of Wilcoxon's
-signed-rank test over the sets, after Holm's correction over the tools. CPU seconds include a fifth of the search.
+Tools by their error: the RMSE of numbers, the log loss of classes. *Ahead* means a lower mean error. *Significantly* means
+p < .05 in the corrected t test of Nadeau and Bengio over the five folds (variance factor 1/5 + 1/4), after Holm's
+correction over the sets. The p beside the count of sets is that of Wilcoxon's signed-rank test over the sets, after Holm's
+correction over the tools. CPU seconds include a fifth of the search.
 """
 UNSEEN_HEAD = """
 ## Sets that nobody has looked at
@@ -54,12 +54,12 @@ def page(found: list[Result]) -> str:
 
 
 def accuracy(found: list[Result], tasks: dict[str, str]) -> list[str]:
-    lines = [row("set", "metric", *TOOLS), row(*["---"] * (len(TOOLS) + 2))]
+    _, missing = comparison.errors_of(found, tasks)
+    tools = [tool for tool in TOOLS if tool not in missing]
+    lines = [row("set", "metric", *tools), row(*["---"] * (len(tools) + 2))]
     for name, task in tasks.items():
-        if not any(r["set"] == name for r in found):
-            continue
         for metric in METRICS[task]:
-            values = {tool: metric_of(found, name, tool, WHOLE, metric) for tool in TOOLS}
+            values = {tool: metric_of(found, name, tool, WHOLE, metric) for tool in tools}
             lines.append(row(name, metric, *cells(values, metric)))
     return lines
 
@@ -88,8 +88,8 @@ def metric_of(found: list[Result], name: str, tool: str, view: str, metric: str)
 
 
 def cells(values: dict[str, dict[int, float]], metric: str) -> list[str]:
-    """A text for each tool, the best of those with all folds in bold."""
-    means = {tool: mean(folds.values()) for tool, folds in values.items() if len(folds) == FOLDS}
+    """A text for each tool, the best in bold."""
+    means = {tool: mean(folds.values()) for tool, folds in values.items()}
     best = (min if metric in ERRORS else max)(means, key=lambda tool: means[tool], default=None)
     return [f"**{cell(folds)}**" if tool == best else cell(folds) for tool, folds in values.items()]
 
