@@ -60,7 +60,7 @@ func runRemark(ctx context.Context, l *Lab) (*Answer, error) {
 		panels[1].line(kind.name, x, off, seriesColour(i))
 	}
 	return &Answer{
-		Verdict: fmt.Sprintf("It goes to 0 with either estimator, and does not tell them apart: at the end max_d |E f_d| is %s and %s, while f_d misses the model's Shapley values by %.0f %% and %.0f %%. Without D_SHAP at all it is %s, and f_d is off by %.0f %%.",
+		Verdict: fmt.Sprintf("It falls with either estimator, and does not tell them apart: at the end max_d |E f_d| is %s and %s, while f_d misses the model's Shapley values by %.0f %% and %.0f %%. Without D_SHAP at all it is %s, and f_d is off by %.0f %%.",
 			short(last[0].MeanMax), short(last[1].MeanMax), 100*last[0].Fidelity, 100*last[1].Fidelity, short(last[2].MeanMax), 100*last[2].Fidelity),
 		Text: "Not sufficient, in the plainest case: with v(x) = x₁x₂ and independent columns of mean 0, f = (x₁x₂, 0) has E f_d = 0 for both columns, adds up, and " +
 			"misses φ = (x₁x₂/2, x₁x₂/2) by 100 % of its size. Nor does it vanish for classes, whose φ_0 is the score of the base rate and not the mean score.",
