@@ -23,7 +23,7 @@ EXPLAINED = 500
 NOISE = ["x4", "x5"]
 SIZES = [(2000, 0.5), (9000, 0.8)]
 BACKGROUND = 200  # rows
-RUNTIME = ["--backend", "onnx"]  # of the learned head: a minute a table, where the backend go takes nine
+RUNTIME = ["--backend", "onnx"]  # of the learned head: two minutes a table at most, where the backend go takes nine
 LARGE = 0.25  # of the target's deviation: an attribution that should be sure
 
 HERE = Path(__file__).parent
