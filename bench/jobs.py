@@ -26,20 +26,19 @@ making = Lock()  # of environments
 
 def run(jobs: list[Job], parallel: int) -> int:
     """Runs the fits, so many at a time, stores each result when it is there, and returns how many failed."""
-    return on_cores(jobs, parallel, lambda job: keep(start(job), results.add))
+    return on_cores(jobs, parallel, fit)
+
+
+def fit(job: Job) -> bool:
+    found = start(job)
+    if found is not None:
+        results.add(found)
+    return found is not None
 
 
 def search(jobs: list[tuning.Job], parallel: int) -> int:
-    """Tunes peers on their sets, so many at a time, stores what was found, and returns how many searches failed."""
-    return on_cores(
-        jobs, parallel, lambda job: keep(child("tuning.py", job, f"{job.set} {job.tool}: search"), tuning.add)
-    )
-
-
-def keep(found: dict[str, Any] | None, add: Callable[[dict[str, Any]], None]) -> bool:
-    if found is not None:
-        add(found)
-    return found is not None
+    """Tunes peers on their sets, so many at a time, and returns how many searches failed. They store their trials."""
+    return on_cores(jobs, parallel, lambda job: child("tuning.py", job, f"{job.set} {job.tool}: search") is not None)
 
 
 def on_cores(jobs: list[AnyJob], parallel: int, do: Callable[[AnyJob], bool]) -> int:

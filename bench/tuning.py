@@ -1,8 +1,8 @@
 """Tuned peers: the search of a configuration for each set, and tuned.json, which keeps what was found.
 
 A search takes fold 0 of a set once. Each trial learns from the training rows and is judged by the error of the validation
-rows; the best configuration then serves all five folds. As a program, tuning.py SEARCH FILE, the search as JSON, writes
-what it found to the file.
+rows; the best configuration then serves all five folds. As a program, tuning.py SEARCH FILE, the search as JSON, keeps
+each trial when it is done, and writes what it found to the file.
 """
 
 import hashlib
@@ -13,6 +13,7 @@ import platform
 import resource
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,8 @@ def candidates(peer: Peer) -> list[Configuration]:
     return found
 
 
-def search(job: Job) -> Found:
+def search(job: Job) -> Iterator[Found]:
+    """Yields the search after each trial that it still lacks."""
     peer = PEERS[job.tool]
     assert peer.search is not None
     importlib.import_module(peer.module)
@@ -69,25 +71,30 @@ def search(job: Job) -> Found:
     inputs = fold.inputs(fold.validation)
     metric = ERROR[fold.task]
     drawn = candidates(peer)
-    errors, seconds = [], []
-    for changes in drawn:
+    begun = stored(job.tool, job.set) or {"errors": [], "cpu_seconds": 0.0}
+    errors, seconds = begun["errors"], begun["cpu_seconds"]
+    for changes in drawn[len(errors) :]:
         settings = {**peer.configuration, **changes, **peer.search.settings}
         fitted, cost = timed(resource.RUSAGE_SELF, lambda settings=settings: peer.search.fit(fold, settings))
-        errors.append(round(score(fold.task, y, Prediction(fitted.predict(inputs)))[metric], 6))
-        seconds.append(cost["cpu_seconds"])
-    best = int(np.argmin(errors))
-    return {
-        "set": job.set,
-        "tool": job.tool,
-        "space": space_digest(job.tool),
-        "versions": {"python": platform.python_version(), peer.package: package_version(peer), "revision": revision()},
-        "seed": peer.search.seed,
-        "metric": metric,
-        "errors": errors,
-        "trial": best,
-        "chosen": drawn[best],
-        "cpu_seconds": round(sum(seconds), 3),
-    }
+        errors = [*errors, round(score(fold.task, y, Prediction(fitted.predict(inputs)))[metric], 6)]
+        seconds += cost["cpu_seconds"]
+        best = int(np.argmin(errors))
+        yield {
+            "set": job.set,
+            "tool": job.tool,
+            "space": space_digest(job.tool),
+            "versions": {
+                "python": platform.python_version(),
+                peer.package: package_version(peer),
+                "revision": revision(),
+            },
+            "seed": peer.search.seed,
+            "metric": metric,
+            "errors": errors,
+            "trial": best,
+            "chosen": drawn[best],
+            "cpu_seconds": round(seconds, 3),
+        }
 
 
 def read() -> list[Found]:
@@ -104,11 +111,18 @@ def add(found: Found) -> None:
         part.rename(STORE)
 
 
-def of(tool: str, name: str) -> Found | None:
-    """The search for a set, or None if there was none in today's space."""
+def stored(tool: str, name: str) -> Found | None:
+    """The search for a set as far as it got, or None if none began in today's space."""
     return next(
         (f for f in read() if f["tool"] == tool and f["set"] == name and f["space"] == space_digest(tool)), None
     )
+
+
+def of(tool: str, name: str) -> Found | None:
+    """The search for a set, or None if trials are missing."""
+    search = PEERS[tool].search
+    found = stored(tool, name)
+    return found if search and found and len(found["errors"]) == search.trials else None
 
 
 if __name__ == "__main__":
@@ -116,4 +130,6 @@ if __name__ == "__main__":
     job = Job(**json.loads(sys.argv[1]))
     if job.core is not None:
         os.sched_setaffinity(0, {job.core})
-    Path(sys.argv[2]).write_text(json.dumps(search(job)))
+    for found in search(job):
+        add(found)
+    Path(sys.argv[2]).write_text(json.dumps(of(job.tool, job.set)))
