@@ -5,14 +5,15 @@ from typing import Any
 import table
 from metrics import METRICS
 from peers import TOOLS
-from sets import BLANKED, TASKS, WHOLE
+from sets import BLANKED, FOLDS, TASKS, WHOLE
 
 SETS = ["support2", "physionet2012"]
 
 HEAD = """# Missing cells
 
 Written by `bench/run --blanked`. Models as in TABLE.md, measured on the test rows as they are and with another 30 % of
-their observed cells removed at random, the same ones for all. Mean ± standard deviation over folds.
+their observed cells removed at random, the same ones for all. Mean ± standard deviation over the five folds, of the tools
+that have all folds of the set.
 """
 
 
@@ -25,5 +26,6 @@ def page(found: list[dict[str, Any]]) -> str:
             whole = table.metric_of(found, name, tool, WHOLE, metric)
             blanked = table.metric_of(found, name, tool, BLANKED, metric)
             change = {fold: blanked[fold] - whole[fold] for fold in whole}
-            lines.append(table.row(name, metric, tool, *map(table.cell, (whole, blanked, change))))
+            if len(change) == FOLDS:
+                lines.append(table.row(name, metric, tool, *map(table.cell, (whole, blanked, change))))
     return "\n".join(lines) + "\n"
