@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/psi-shapley/psi"
+	"github.com/psi-shapley/psi/explain"
 	"github.com/psi-shapley/psi/serve/internal/oip/inference"
 	"github.com/psi-shapley/psi/table"
 )
@@ -198,6 +199,23 @@ func (r *running) asked(t *testing.T, path string, body any) map[string]any {
 	var object map[string]any
 	check(t, json.Unmarshal(answer, &object))
 	return object
+}
+
+// explained is the explanation that answers a request, from any goroutine.
+func (r *running) explained(body []byte) (*explain.Explanation, error) {
+	response, err := http.Post(r.url+"/explain", jsonType, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%d %s", response.StatusCode, answer)
+	}
+	return explain.ReadJSON(bytes.NewReader(answer))
 }
 
 // objects are rows as JSON has them.

@@ -109,13 +109,7 @@ func TestGamesDoNotMix(t *testing.T) {
 	for i := range 100 {
 		group.Go(func() {
 			k := i % len(bodies)
-			response, err := http.Post(r.url+"/explain", jsonType, bytes.NewReader(bodies[k]))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer response.Body.Close()
-			got, err := explain.ReadJSON(response.Body)
+			got, err := r.explained(bodies[k])
 			if err != nil {
 				t.Error(err)
 				return
