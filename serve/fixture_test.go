@@ -117,6 +117,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	r := &running{dir: modelIn(t, content), log: &lockedBuffer{}}
 	c := Config{
 		Models: []string{r.dir}, HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0",
+		MaxWait:      time.Minute, // a slow machine refuses no request for its wait
 		PollInterval: 50 * time.Millisecond, Drain: 5 * time.Second, Log: slog.New(slog.NewTextHandler(r.log, nil)),
 	}
 	if change != nil {

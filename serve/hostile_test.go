@@ -242,7 +242,7 @@ func TestErrorsTellNoPaths(t *testing.T) {
 
 // Requests in progress when the server is told to end are answered; it says that it is not ready, and ends.
 func TestDrain(t *testing.T) {
-	r := start(t, func(c *Config) { c.Drain, c.MaxWait = time.Minute, time.Minute })
+	r := start(t, func(c *Config) { c.Drain = time.Minute })
 	body := asJSON(t, map[string]any{"rows": objects(people(100, 1))})
 	var all sync.WaitGroup
 	const requests = 20

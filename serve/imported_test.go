@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/psi-shapley/psi"
 	"github.com/psi-shapley/psi/explain"
@@ -119,7 +118,6 @@ func startTrees(t *testing.T, change func(c *Config)) (*running, map[string]*imp
 	all, err := trees()
 	check(t, err)
 	r := start(t, func(c *Config) {
-		c.MaxWait = time.Minute // a slow machine refuses no request for its wait
 		for name, m := range all {
 			check(t, os.WriteFile(filepath.Join(c.Models[0], name+".psi"), m.file, 0o600))
 		}

@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -33,5 +35,33 @@ func TestPaceIsOfRowsNotOfPasses(t *testing.T) {
 	}
 	if got := q.paces[psi.Spread].perRow(); got != 0 {
 		t.Errorf("another depth: %g s", got)
+	}
+}
+
+// A request is refused if the rows before it take longer than it may wait or its deadline allows, and told for how long.
+func TestQueueRefusesLongWaits(t *testing.T) {
+	q := newQueue(Limits{Rows: 1000, Wait: time.Second}, 2, func(int) {})
+	q.learn(aloneLane, 100, time.Second) // 10 ms a row, 5 ms by two workers
+	put := func(ctx context.Context, rows int) error {
+		return q.put(&job{ctx: ctx, alone: &Alone{Work: rows}})
+	}
+	soon, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
+	defer cancel()
+	for _, request := range []struct {
+		what string
+		ctx  context.Context
+		rows int
+		wait time.Duration // 0 if it is taken
+	}{
+		{"nobody waits", t.Context(), 190, 0},
+		{"a deadline before its turn in .95 s", soon, 1, 950 * time.Millisecond},
+		{"the same without the deadline", t.Context(), 20, 0},
+		{"a wait of 1.05 s", t.Context(), 1, 1050 * time.Millisecond},
+	} {
+		err := put(request.ctx, request.rows)
+		busy, refused := errors.AsType[*BusyError](err)
+		if refused != (request.wait > 0) || !refused && err != nil || refused && (busy.RetryAfter-request.wait).Abs() > time.Millisecond {
+			t.Errorf("%s: %v", request.what, err)
+		}
 	}
 }
