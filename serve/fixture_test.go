@@ -202,6 +202,36 @@ func (r *running) asked(t *testing.T, path string, body any) map[string]any {
 	return object
 }
 
+// crowded sends 100 requests to /explain at once, more than may wait: some are answered, the others told when to try again.
+func (r *running) crowded(t *testing.T, body []byte) {
+	t.Helper()
+	var mu sync.Mutex
+	counts := map[int]int{}
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			response, err := http.Post(r.url+"/explain", jsonType, bytes.NewReader(body))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer response.Body.Close()
+			if response.StatusCode == 429 && response.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			_, _ = io.Copy(io.Discard, response.Body)
+			mu.Lock()
+			defer mu.Unlock()
+			counts[response.StatusCode]++
+		})
+	}
+	all.Wait()
+	t.Log(counts)
+	if counts[200] == 0 || counts[429] == 0 || counts[200]+counts[429] != 100 {
+		t.Errorf("%v", counts)
+	}
+}
+
 // explained is the explanation that answers a request, from any goroutine.
 func (r *running) explained(body []byte) (*explain.Explanation, error) {
 	response, err := http.Post(r.url+"/explain", jsonType, bytes.NewReader(body))

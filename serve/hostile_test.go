@@ -177,31 +177,7 @@ func TestSlowClients(t *testing.T) {
 func TestBackPressure(t *testing.T) {
 	r := start(t, func(c *Config) { c.MaxWaiting, c.Backend = 60, "go" }) // whose passes take longer than requests
 	body := asJSON(t, map[string]any{"rows": objects(people(50, 1))})
-	var mu sync.Mutex
-	counts := map[int]int{}
-	var all sync.WaitGroup
-	for range 100 {
-		all.Go(func() {
-			response, err := http.Post(r.url+"/explain", jsonType, bytes.NewReader(body))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer response.Body.Close()
-			if response.StatusCode == 429 && response.Header.Get("Retry-After") == "" {
-				t.Error("no Retry-After")
-			}
-			_, _ = io.Copy(io.Discard, response.Body)
-			mu.Lock()
-			defer mu.Unlock()
-			counts[response.StatusCode]++
-		})
-	}
-	all.Wait()
-	t.Log(counts)
-	if counts[200] == 0 || counts[429] == 0 || counts[200]+counts[429] != 100 {
-		t.Errorf("%v", counts)
-	}
+	r.crowded(t, body)
 }
 
 // A request whose time is over is told so, and the server goes on.
