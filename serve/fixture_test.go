@@ -117,7 +117,7 @@ func begin(t *testing.T, change func(c *Config)) *running {
 	r := &running{dir: modelIn(t, content), log: &lockedBuffer{}}
 	c := Config{
 		Models: []string{r.dir}, HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Metrics: "127.0.0.1:0",
-		MaxWait:      time.Minute, // a slow machine refuses no request for its wait
+		MaxWait:      time.Minute, // else a slow machine would refuse requests
 		PollInterval: 50 * time.Millisecond, Drain: 5 * time.Second, Log: slog.New(slog.NewTextHandler(r.log, nil)),
 	}
 	if change != nil {
@@ -202,7 +202,8 @@ func (r *running) asked(t *testing.T, path string, body any) map[string]any {
 	return object
 }
 
-// crowded sends 100 requests to /explain at once, more than may wait: some are answered, the others told when to try again.
+// crowded sends 100 requests to /explain at once, more than the queue takes. Some must be answered, and the others refused
+// with a time to try again.
 func (r *running) crowded(t *testing.T, body []byte) {
 	t.Helper()
 	var mu sync.Mutex

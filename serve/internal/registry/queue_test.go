@@ -38,7 +38,7 @@ func TestPaceIsOfRowsNotOfPasses(t *testing.T) {
 	}
 }
 
-// A request is refused if the rows before it take longer than it may wait or its deadline allows, and told for how long.
+// A request is refused if its expected wait exceeds the limit or its deadline. The error says when to try again.
 func TestQueueRefusesLongWaits(t *testing.T) {
 	q := newQueue(Limits{Rows: 1000, Wait: time.Second}, 2, func(int) {})
 	q.learn(aloneLane, 100, time.Second) // 10 ms a row, 5 ms by two workers
