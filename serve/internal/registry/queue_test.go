@@ -42,23 +42,20 @@ func TestPaceIsOfRowsNotOfPasses(t *testing.T) {
 func TestQueueRefusesLongWaits(t *testing.T) {
 	q := newQueue(Limits{Rows: 1000, Wait: time.Second}, 2, func(int) {})
 	q.learn(aloneLane, 100, time.Second) // 10 ms a row, 5 ms by two workers
-	put := func(ctx context.Context, rows int) error {
-		return q.put(&job{ctx: ctx, alone: &Alone{Work: rows}})
-	}
-	soon, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
-	defer cancel()
 	for _, request := range []struct {
-		what string
-		ctx  context.Context
-		rows int
-		wait time.Duration // 0 if it is taken
+		what     string
+		deadline time.Duration
+		rows     int
+		wait     time.Duration // 0 if it is taken
 	}{
-		{"nobody waits", t.Context(), 190, 0},
-		{"a deadline before its turn in .95 s", soon, 1, 950 * time.Millisecond},
-		{"the same without the deadline", t.Context(), 20, 0},
-		{"a wait of 1.05 s", t.Context(), 1, 1050 * time.Millisecond},
+		{"nobody waits", time.Hour, 190, 0},
+		{"a deadline before its turn in .95 s", 900 * time.Millisecond, 1, 950 * time.Millisecond},
+		{"the same with more time", time.Hour, 20, 0},
+		{"a wait of 1.05 s", time.Hour, 1, 1050 * time.Millisecond},
 	} {
-		err := put(request.ctx, request.rows)
+		ctx, cancel := context.WithTimeout(t.Context(), request.deadline)
+		t.Cleanup(cancel)
+		err := q.put(&job{ctx: ctx, alone: &Alone{Work: request.rows}})
 		busy, refused := errors.AsType[*BusyError](err)
 		if refused != (request.wait > 0) || !refused && err != nil || refused && (busy.RetryAfter-request.wait).Abs() > time.Millisecond {
 			t.Errorf("%s: %v", request.what, err)
