@@ -56,7 +56,8 @@ class Scene:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=os.environ | {"GOGC": "200"})
         if done.returncode != 0:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
-        return json.loads(done.stdout)
+        printed: dict[str, Any] = json.loads(done.stdout)
+        return printed
 
 
 def cell(text: str) -> Any:
