@@ -306,7 +306,11 @@ func (i *inspection) text() (string, error) {
 			return
 		}
 		for _, s := range psi.ListSettings() {
-			line(s.Key, values[s.Key], s.Meaning)
+			value, ok := values[s.Key]
+			if !ok {
+				value = "" // the file leaves out empty texts
+			}
+			line(s.Key, value, s.Meaning)
 		}
 	})
 	section("provenance", func(line func(...any)) {

@@ -81,6 +81,9 @@ func TestPlotByLoss(t *testing.T) {
 	}
 	text := mustRun(t, "inspect", fixtures.model).stdout
 	wantText(t, text, "importance in loss", "squared error", " ± ")
+	if strings.Contains(text, "<nil>") {
+		t.Errorf("inspect shows a setting without a value as Go does:\n%s", text)
+	}
 }
 
 // Pictures of a learned head say what their attributions are, and are refined if asked.
