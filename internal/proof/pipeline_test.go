@@ -37,8 +37,8 @@ type model struct {
 	wall, cpu time.Duration
 }
 
-// backend of a head's training. ONNX Runtime, if the environment names its library, trains the learned head in a quarter of
-// the time of the engine in Go. Their results differ by rounding.
+// backend trains a head. If the environment names the library of ONNX Runtime, that trains the learned head: it is several
+// times as fast as the engine in Go.
 func backend(head string) psi.Backend {
 	if head == "learned" && os.Getenv("ONNXRUNTIME_SHARED_LIBRARY_PATH") != "" {
 		return psi.ONNX
